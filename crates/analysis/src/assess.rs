@@ -19,6 +19,7 @@ mod program_removal;
 mod programs;
 mod rarity;
 mod removal;
+mod repeated;
 mod variation;
 
 pub use ahead::Stage;
@@ -29,6 +30,7 @@ pub use noise::{CauseId, CauseName, Noise, Stream};
 pub use program_removal::{ProgramRanking, ProgramRemoval};
 pub use programs::{INTERVALS, ProgramPoint};
 pub use removal::{Ranking, Removal};
+pub use repeated::cost_of_repeating;
 pub use variation::{Part, Variation};
 
 use crate::inflection::{LEAST_REPLICAS, inflection_point};

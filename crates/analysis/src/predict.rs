@@ -47,8 +47,9 @@ impl Prediction {
             .zip(finish)
             .map(|(rank, &predicted)| RankPrediction { traced: rank.traced_end(), predicted })
             .collect();
-        let last = |of: fn(&RankPrediction) -> Time| ranks.iter().map(of).max().unwrap_or_default();
-        Prediction { traced: last(|rank| rank.traced), predicted: last(|rank| rank.predicted), ranks }
+        // Without finish times, too, it is known how long the recorded run took.
+        let predicted = ranks.iter().map(|rank| rank.predicted).max().unwrap_or_default();
+        Prediction { traced: recording.traced_end(), predicted, ranks }
     }
 
     /// The error as a share of the traced time; positive if the model is too slow. None for an empty trace.

@@ -1,8 +1,9 @@
-//! The command line as typed. Every value is parsed into its type here, and nothing is looked up: no file,
-//! no environment variable, no clock.
+//! The command line as typed, with old names of commands replaced. Every value is parsed into its type here, and nothing
+//! is looked up: no file, no environment variable, no clock.
 
 use crate::kernel::typed;
-use clap::{ArgAction, Args, CommandFactory, Parser, Subcommand};
+use clap::{ArgAction, Args, ColorChoice, CommandFactory, Parser, Subcommand};
+use std::ffi::{OsStr, OsString};
 use std::num::NonZeroUsize;
 use straggler_model::units;
 
@@ -41,6 +42,8 @@ EXIT CODES
   130  interrupted
 
 Write values with their units: 5.33us, 1MiB, 10Hz, 25GB/s.
+Defaults of your own: network = \"chic\" in straggler.toml, in this folder or in
+~/.config/straggler (docs/guide/configuration.md has the keys).
 Tables and sentences fit the terminal, or the width in COLUMNS if that is set.
 In files and pipes nothing is wrapped.
 Examples read files in fixtures/ and examples/; `straggler tools examples DIR`
@@ -79,9 +82,12 @@ pub struct Common {
     /// Print no progress and no warnings on stderr
     #[arg(short, long, global = true, conflicts_with = "verbose")]
     pub quiet: bool,
-    /// Print more detail on stderr
+    /// Print the details below the answer, and on stderr what is done
     #[arg(short, long, global = true, action = ArgAction::Count)]
     pub verbose: u8,
+    /// Colours on the terminal; auto: none with NO_COLOR, TERM=dumb or in a pipe
+    #[arg(long, global = true, value_enum, default_value_t = ColorChoice::Auto, value_name = "WHEN")]
+    pub color: ColorChoice,
 }
 
 /// One line each, in the order of `GROUPS`.
@@ -92,11 +98,11 @@ pub enum Command {
     /// Measure, show, fit, compare and convert noise
     Noise(crate::noise::args::Noise),
     /// Measure, show, compare and diagnose latencies
-    Latency(crate::latency::args::Latency),
+    Latency(crate::latency::Latency),
     /// List and show network presets
-    Network(crate::network::args::Network),
+    Network(crate::network::NetworkArgs),
     /// Measure, simulate and replay with the processes of an MPI job
-    Mpi(Box<crate::mpi::args::Mpi>),
+    Mpi(Box<crate::mpi::MpiArgs>),
     /// Record the MPI calls of a program; show, check and convert traces
     Trace(Box<crate::trace::plan::Trace>),
     /// A traced run or a training job with changes: what would it gain?
@@ -107,7 +113,7 @@ pub enum Command {
     #[command(visible_alias = "predict")]
     Simulate(Box<crate::simulate::args::Simulate>),
     /// Run many simulations, defined in one file
-    Study(crate::study::args::Study),
+    Study(crate::study::Study),
     /// Convert, inspect, check and generate schedules
     Schedule(crate::schedule::args::Schedule),
     /// Repeat the experiments of published papers
@@ -117,13 +123,13 @@ pub enum Command {
     /// Write results as one HTML page
     Report(crate::report::Report),
     /// Show results in a browser on this machine
-    Serve(crate::report::Serve),
+    Serve(crate::serve::Serve),
     /// Benchmarks, figures, job scripts, examples, completions, man pages
     Tools(crate::tools::Tools),
 }
 
 /// The commands by what a user has.
-pub const GROUPS: [(&str, &[&str]); 4] = [
+const GROUPS: [(&str, &[&str]); 4] = [
     ("For a machine and its network", &["assess", "noise", "latency", "network", "mpi"]),
     ("For a program, its trace or a training job", &["trace", "whatif", "training"]),
     ("For a question about scale", &["simulate", "study", "schedule", "papers"]),
@@ -153,6 +159,70 @@ fn threads(text: &str) -> Result<NonZeroUsize, String> {
     let number = units::count(text).and_then(|number| usize::try_from(number).ok());
     let number = number.filter(|&number| number <= MOST_THREADS).and_then(NonZeroUsize::new);
     number.ok_or_else(|| format!("give a number from 1 to {MOST_THREADS}"))
+}
+
+/// The first words of a command line, as they were and as they are. The first row that matches counts.
+const MOVED: [(&[&str], &[&str]); 18] = [
+    (&["measure", "noise"], &["noise", "measure"]),
+    (&["measure", "latency"], &["latency", "measure"]),
+    (&["measure", "merge"], &["latency", "merge"]),
+    (&["compare"], &["latency", "compare"]),
+    (&["diagnose"], &["latency", "diagnose"]),
+    (&["resample"], &["latency", "resample"]),
+    (&["redundancy"], &["papers", "redundancy"]),
+    (&["reproduce", "--list"], &["papers", "list"]),
+    (&["reproduce"], &["papers", "run"]),
+    (&["schedule", "validate"], &["schedule", "check"]),
+    (&["schedule", "check", "--collective"], &["schedule", "prove", "--collective"]),
+    (&["training", "whatif"], &["whatif"]),
+    (&["slurm-script"], &["tools", "slurm-script"]),
+    (&["plot"], &["tools", "plot"]),
+    (&["bench"], &["tools", "bench"]),
+    (&["examples"], &["tools", "examples"]),
+    (&["completions"], &["tools", "completions"]),
+    (&["man"], &["tools", "man"]),
+];
+
+/// Common options that take a value.
+const WITH_VALUE: [&str; 3] = ["--seed", "--threads", "--color"];
+
+/// The arguments of this process under the present names, and a note if they have an old one.
+pub fn of_process() -> (Vec<OsString>, Option<String>) {
+    let mut words: Vec<OsString> = std::env::args_os().collect();
+    let note = modernise(&mut words);
+    (words, note)
+}
+
+/// Replaces an old name of a command. The first word is the program.
+fn modernise(words: &mut Vec<OsString>) -> Option<String> {
+    let first = command_place(words)?;
+    let typed = &words[first..];
+    let begins =
+        |old: &[&str]| typed.len() >= old.len() && old.iter().zip(typed).all(|(old, word)| word == old);
+    let (old, new): (&[&str], &[&str]) = match MOVED.iter().find(|(old, _)| begins(old)) {
+        Some((old, new)) => (old, new),
+        None if is_recording(typed) => (&["trace"], &["trace", "record"]),
+        None => return None,
+    };
+    words.splice(first..first + old.len(), new.iter().map(OsString::from));
+    let [old, new] = [old.join(" "), new.join(" ")];
+    Some(format!("`straggler {old}` is now `straggler {new}`; the old name works until the next release"))
+}
+
+/// Where the name of the command begins.
+fn command_place(words: &[OsString]) -> Option<usize> {
+    let mut place = 1;
+    while words.get(place)?.as_encoded_bytes().starts_with(b"-") {
+        place += if WITH_VALUE.iter().any(|option| words[place] == *option) { 2 } else { 1 };
+    }
+    Some(place)
+}
+
+/// Whether a recording begins without the word `record`.
+fn is_recording(typed: &[OsString]) -> bool {
+    let is_option =
+        |word: &OsStr| word.as_encoded_bytes().starts_with(b"-") && word != "--help" && word != "-h";
+    typed[0] == "trace" && typed.get(1).is_some_and(|word| is_option(word))
 }
 
 #[cfg(test)]
@@ -190,5 +260,40 @@ mod tests {
         let mut all = Cli::command();
         all.build();
         check(&mut all);
+    }
+
+    fn modern(line: &str) -> String {
+        let mut words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+        modernise(&mut words);
+        words.iter().map(|word| word.to_str().unwrap()).collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn old_names_are_replaced_and_present_ones_stay() {
+        for (old, new) in [
+            ("s measure noise --time 1s", "s noise measure --time 1s"),
+            ("s --json --seed 3 compare a b", "s --json --seed 3 latency compare a b"),
+            ("s reproduce --list", "s papers list"),
+            ("s reproduce sc10-fig4", "s papers run sc10-fig4"),
+            ("s schedule check --collective barrier", "s schedule prove --collective barrier"),
+            ("s schedule check a.goal", "s schedule check a.goal"),
+            ("s training whatif job.csv --fix 6", "s whatif job.csv --fix 6"),
+            ("s trace -o run -- ./a", "s trace record -o run -- ./a"),
+            ("s trace --help", "s trace --help"),
+            ("s noise compare a b", "s noise compare a b"),
+            ("s --threads", "s --threads"),
+        ] {
+            assert_eq!(modern(old), new);
+        }
+    }
+
+    #[test]
+    fn present_names_exist() {
+        for (_, new) in MOVED {
+            let mut found = definition();
+            for name in new.iter().filter(|word| !word.starts_with('-')) {
+                found = found.find_subcommand(name).unwrap_or_else(|| panic!("{new:?}")).clone();
+            }
+        }
     }
 }

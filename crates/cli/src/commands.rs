@@ -1,17 +1,14 @@
 //! From typed options to the work that each command does.
 
 use crate::args::{Cli, Command, Common};
-use crate::kernel::console::Console;
-use crate::kernel::devices::use_threads;
-use crate::kernel::exit::Outcome;
+use crate::kernel::devices::{self, use_threads};
 use crate::kernel::memory::Demand;
-use crate::kernel::valid::{Check, Valid};
-use crate::kernel::{devices, interrupt};
-use crate::latency::args::LatencyCommand;
+use crate::kernel::{Check, Console, Outcome, Valid, interrupt};
+use crate::latency::LatencyCommand;
 use crate::noise::args::NoiseCommand;
 use crate::papers::{PapersCommand, redundancy, reproduce, resample};
 use crate::tools::slurm_script::plan::JobKind;
-use crate::tools::{ToolsCommand, bench, examples, generated, plot, slurm_script};
+use crate::tools::{self, ToolsCommand, bench, plot, slurm_script};
 use crate::trace::plan::TraceCommand;
 use crate::{
     assess, latency, network, noise, report, schedule, serve, show, simulate, study, trace, training, whatif,
@@ -79,10 +76,7 @@ pub fn validate(cli: Cli) -> Outcome<Ready> {
             let valid = Valid::new(typed.command)?;
             ready_with_threads(&common, move |console| training::run(&valid, seed, console))
         }
-        Command::Network(typed) => {
-            let valid = Valid::new(typed.command)?;
-            ready(move |console| network::run(&valid, console))
-        }
+        Command::Network(typed) => ready(move |console| network::run(&typed.command, console)),
         Command::Noise(typed) => match typed.command {
             NoiseCommand::Measure(typed) => {
                 let plan = noise::measure::plan::Plan::new(*typed)?;
@@ -95,11 +89,11 @@ pub fn validate(cli: Cli) -> Outcome<Ready> {
         },
         Command::Latency(typed) => match typed.command {
             LatencyCommand::Measure(typed) => {
-                let plan = latency::plan::Plan::new(*typed)?;
+                let plan = latency::measure::Plan::new(*typed)?;
                 ready(move |console| latency::measure::run(&plan, console))
             }
             LatencyCommand::Resample(typed) => {
-                let plan = resample::plan::Plan::new(*typed, &common)?;
+                let plan = resample::Plan::new(*typed, &common)?;
                 ready_with_threads(&common, move |console| resample::run(&plan, console))
             }
             other => {
@@ -108,13 +102,13 @@ pub fn validate(cli: Cli) -> Outcome<Ready> {
             }
         },
         Command::Papers(typed) => match typed.command {
-            PapersCommand::List => ready(reproduce::list),
+            PapersCommand::List => ready(reproduce::catalogue::list),
             PapersCommand::Run(typed) => {
                 let valid = Valid::new(typed)?;
                 ready_with_threads(&common.clone(), move |console| reproduce::run(&valid, &common, console))
             }
             PapersCommand::Redundancy(typed) => {
-                let plan = redundancy::plan::Plan::new(*typed, &common)?;
+                let plan = redundancy::Plan::new(*typed, &common)?;
                 ready_with_threads(&common, move |console| redundancy::run(&plan, console, None))
             }
         },
@@ -123,10 +117,7 @@ pub fn validate(cli: Cli) -> Outcome<Ready> {
             let valid = Valid::new(typed)?;
             ready(move |console| report::run(&valid, seed, console))
         }
-        Command::Serve(typed) => {
-            let valid = Valid::new(typed)?;
-            ready(move |console| serve::run(&valid, seed, console))
-        }
+        Command::Serve(typed) => ready(move |console| serve::run(&typed, seed, console)),
         Command::Tools(typed) => tools(typed.command, &common),
     }
 }
@@ -137,7 +128,7 @@ fn tools(command: ToolsCommand, common: &Common) -> Outcome<Ready> {
             let common = common.clone();
             ready(move |console| {
                 let gpu = devices::is_there(typed.device.device)?;
-                bench::run(&bench::plan::Plan::new(&typed, &common, gpu), console)
+                bench::run(&bench::Plan::new(&typed, &common, gpu), console)
             })
         }
         ToolsCommand::BenchCase(typed) => ready(move |console| bench::run_case(&typed.case, console)),
@@ -151,12 +142,10 @@ fn tools(command: ToolsCommand, common: &Common) -> Outcome<Ready> {
         }
         ToolsCommand::Examples(typed) => {
             let valid = Valid::new(typed)?;
-            ready(move |console| examples::run(&valid, console))
+            ready(move |console| tools::write_examples(&valid, console))
         }
-        ToolsCommand::Completions(typed) => {
-            ready(move |console| generated::completions(typed.shell, console))
-        }
-        ToolsCommand::Man(typed) => ready(move |console| generated::man(&typed.directory, console)),
+        ToolsCommand::Completions(typed) => ready(move |console| tools::completions(typed.shell, console)),
+        ToolsCommand::Man(typed) => ready(move |console| tools::man(&typed.directory, console)),
     }
 }
 

@@ -1,22 +1,61 @@
 //! `straggler network`: presets, and the sources of their numbers.
+//! And networks as other commands take them: by name, by parameters, from a file, or fitted from a trace.
 
-pub mod args;
-pub mod file;
-
-use crate::kernel::console::Console;
-use crate::kernel::exit::Outcome;
-use crate::kernel::valid::Valid;
-use crate::network::args::{NetworkCommand, Show};
-use crate::network::file::{NetworkAnswer, load_network};
-use serde::Serialize;
+use crate::kernel::typed::text;
+use crate::kernel::{Console, Failure, Outcome};
+use clap::{Args, Subcommand};
+use serde::{Deserialize, Serialize};
 use std::fmt::Write as _;
-use straggler_model::Network;
-use straggler_model::network::{Parameter, Preset, find_preset, presets};
-use straggler_model::units::limit_in_words;
+use std::path::PathBuf;
+use straggler_analysis::predict::{Fit, fit};
+use straggler_analysis::study::FIT;
+use straggler_model::network::{Factor, Level, Parameter, Preset, find_preset, presets};
+use straggler_model::units::{limit_in_words, write_limit, write_per_byte, write_time};
+use straggler_model::{Link, Network};
 use straggler_report::{Columns, replace_file};
+use straggler_trace::Trace;
 
-pub fn run(command: &Valid<NetworkCommand>, console: &Console) -> Outcome<()> {
-    match &**command {
+const EXAMPLES: &str = "\
+EXAMPLES
+  straggler network list
+  straggler network show chic
+  straggler network show slingshot-11,L=800ns --network-scale 2";
+
+/// List and show network presets
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES, arg_required_else_help = true)]
+pub struct NetworkArgs {
+    #[command(subcommand)]
+    pub command: NetworkCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum NetworkCommand {
+    /// List all presets and the sources of their numbers
+    #[command(after_help = "EXAMPLES\n  straggler network list\n  straggler network list --json")]
+    List,
+    /// Print a network as a file for --network
+    #[command(
+        after_help = "EXAMPLES\n  straggler network show chic\n  straggler network show L=1us,o=300ns,g=200ns,G=25GB/s"
+    )]
+    Show(Show),
+}
+
+#[derive(Debug, Args)]
+pub struct Show {
+    /// A preset, LogGOPS parameters or a .toml file
+    #[arg(value_parser = text())]
+    pub network: String,
+    /// Make the network faster by this factor: L, g and G are divided by it
+    #[arg(long, value_name = "FACTOR")]
+    pub network_scale: Option<Factor>,
+    /// Write to a file instead of stdout
+    #[arg(short, long, value_name = "FILE.toml")]
+    pub output: Option<std::path::PathBuf>,
+}
+
+pub fn run(command: &NetworkCommand, console: &Console) -> Outcome<()> {
+    match command {
         NetworkCommand::List => list(console),
         NetworkCommand::Show(typed) => show(typed, console),
     }
@@ -72,7 +111,7 @@ fn preset_answer(preset: &Preset) -> PresetAnswer {
 fn show(typed: &Show, console: &Console) -> Outcome<()> {
     let network = load_network(&typed.network, typed.network_scale)?;
     let text = if console.json {
-        crate::kernel::console::to_json(&NetworkAnswer::new(&network))?
+        crate::kernel::to_json(&NetworkAnswer::new(&network))?
     } else {
         provenance(&typed.network) + &network.to_toml()?
     };
@@ -95,6 +134,147 @@ fn provenance(typed: &str) -> String {
         rest = &rest[same..];
     }
     text
+}
+
+/// The path of a network, if it is a file.
+pub fn network_file(text: &str) -> PathBuf {
+    text.split(',').next().unwrap_or(text).into()
+}
+
+/// A network by name, parameters or file.
+pub fn load_network(text: &str, scale: Option<Factor>) -> Outcome<Network> {
+    if text == FIT {
+        return Err(Failure::usage(format!(
+            "--network {FIT} fits the network to a trace, but there is no trace here: give a preset, \
+             parameters or a file (`straggler network list`)"
+        )));
+    }
+    scaled(Network::load(text)?, scale)
+}
+
+/// Fits a network to a trace.
+pub fn fitted(trace: &Trace) -> Outcome<Fit> {
+    fit(trace).map_err(|fault| Failure::bad_input(format!("{fault}; or set the network with --network")))
+}
+
+pub fn scaled(network: Network, scale: Option<Factor>) -> Outcome<Network> {
+    match scale {
+        Some(factor) => Ok(network.scaled(factor)?),
+        None => Ok(network),
+    }
+}
+
+/// A network and its parameters, written so that `--network` reads them.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct NetworkAnswer {
+    pub name: String,
+    #[serde(flatten)]
+    pub base: LinkAnswer,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub levels: Vec<LevelAnswer>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+pub struct LevelAnswer {
+    pub name: String,
+    #[serde(flatten)]
+    pub link: LinkAnswer,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+pub struct LinkAnswer {
+    #[serde(rename = "L")]
+    pub latency: String,
+    #[serde(rename = "os")]
+    pub send_overhead: String,
+    #[serde(rename = "or")]
+    pub recv_overhead: String,
+    #[serde(rename = "g")]
+    pub gap: String,
+    #[serde(rename = "G")]
+    pub gap_per_byte: String,
+    #[serde(rename = "O")]
+    pub overhead_per_byte: String,
+    #[serde(rename = "S")]
+    pub eager_limit: String,
+    /// Larger messages arrive without using the receiver's CPU.
+    #[serde(rename = "overlap", default, skip_serializing_if = "Option::is_none")]
+    pub overlap_limit: Option<String>,
+}
+
+impl NetworkAnswer {
+    pub fn new(network: &Network) -> NetworkAnswer {
+        let level =
+            |level: &Level| LevelAnswer { name: level.name.clone(), link: LinkAnswer::new(&level.link) };
+        NetworkAnswer {
+            name: network.name.clone(),
+            base: LinkAnswer::new(&network.base),
+            levels: network.levels.iter().map(level).collect(),
+        }
+    }
+
+    /// As `--network` takes them: "L=5330ns,os=770ns,…".
+    pub fn parameters(&self) -> String {
+        let link = &self.base;
+        let overlap =
+            link.overlap_limit.as_ref().map_or_else(String::new, |limit| format!(",overlap={limit}"));
+        format!(
+            "L={},os={},or={},g={},G={},O={},S={}{overlap}",
+            link.latency,
+            link.send_overhead,
+            link.recv_overhead,
+            link.gap,
+            link.gap_per_byte,
+            link.overhead_per_byte,
+            link.eager_limit
+        )
+    }
+}
+
+impl LinkAnswer {
+    pub fn new(link: &Link) -> LinkAnswer {
+        LinkAnswer {
+            latency: write_time(link.latency),
+            send_overhead: write_time(link.send_overhead),
+            recv_overhead: write_time(link.recv_overhead),
+            gap: write_time(link.gap),
+            gap_per_byte: write_per_byte(link.gap_per_byte),
+            overhead_per_byte: write_per_byte(link.overhead_per_byte),
+            eager_limit: write_limit(link.eager_limit),
+            overlap_limit: (link.overlap_limit < u64::MAX).then(|| write_limit(link.overlap_limit)),
+        }
+    }
+}
+
+/// "chic: L 5.330 µs, o 770 ns, …".
+pub fn network_in_words(network: &Network) -> String {
+    let link = &network.base;
+    let overhead = if link.send_overhead == link.recv_overhead {
+        format!("o {}", link.send_overhead)
+    } else {
+        format!("o_s {}, o_r {}", link.send_overhead, link.recv_overhead)
+    };
+    let per_byte = if link.overhead_per_byte.bits() == 0 {
+        String::new()
+    } else {
+        format!(", O {}", link.overhead_per_byte)
+    };
+    let levels = match network.levels.len() {
+        0 => String::new(),
+        count => format!(", and {count} closer link classes"),
+    };
+    let overlap = match link.overlap_limit {
+        u64::MAX => String::new(),
+        limit => format!(", overlap above {}", limit_in_words(limit)),
+    };
+    let parameters = format!(
+        "L {}, {overhead}, g {}, G {}{per_byte}, S {}{overlap}{levels}",
+        link.latency,
+        link.gap,
+        link.gap_per_byte,
+        limit_in_words(link.eager_limit)
+    );
+    if network.name.contains('=') { parameters } else { format!("{}: {parameters}", network.name) }
 }
 
 #[cfg(test)]

@@ -13,10 +13,7 @@ pub mod page;
 pub mod show;
 pub mod spec;
 pub mod words;
-
-use crate::kernel::console::Console;
-use crate::kernel::exit::Outcome;
-use crate::kernel::valid::Valid;
+use crate::kernel::{Console, Outcome, Valid};
 use crate::noise::args::NoiseCommand;
 
 pub fn run(command: &Valid<NoiseCommand>, seed: u64, console: &Console) -> Outcome<()> {

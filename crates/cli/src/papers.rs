@@ -4,9 +4,9 @@ pub mod redundancy;
 pub mod reproduce;
 pub mod resample;
 
+use crate::papers::redundancy::RedundancyArgs;
+use crate::papers::reproduce::Reproduce;
 use clap::{Args, Subcommand};
-use redundancy::args::Redundancy;
-use reproduce::plan::Reproduce;
 
 const EXAMPLES: &str = "\
 EXAMPLES
@@ -29,5 +29,5 @@ pub enum PapersCommand {
     /// Reproduce figures and tables of published papers and compare them with the published values
     Run(Reproduce),
     /// Measure how much of an allreduce's noise cost redundant exchanges recover
-    Redundancy(Box<Redundancy>),
+    Redundancy(Box<RedundancyArgs>),
 }

@@ -1,31 +1,33 @@
-//! `straggler schedule`: schedule files.
+//! `straggler schedule`: converts, describes, checks and generates schedule files.
 
-pub mod algorithms;
 pub mod args;
-pub mod generate;
-pub mod plan;
+pub mod catalogue;
 pub mod prove;
-pub mod selector;
-pub mod workloads;
-
-use crate::kernel::console::Console;
-use crate::kernel::exit::{Exit, Failure, Outcome};
-use crate::kernel::invocation::quoted;
-use crate::kernel::valid::Valid;
-use crate::schedule::args::{Check, Convert, Generate, ScheduleCommand};
-use crate::simulate::collective::CollectiveRequest;
-use crate::simulate::workload::ApplicationRequest;
-use crate::simulate::{collective, workload};
+use crate::kernel::memory::free_disk_bytes;
+use crate::kernel::{Check, Console, Exit, Failure, Outcome, Valid, quoted, refuse_missing_folder};
+use crate::schedule::args::{CheckSchedule, Convert, Generate, ScheduleCommand};
+use crate::simulate::collective::{self, CollectiveRequest};
+use crate::simulate::workload::{self, ApplicationRequest};
 use serde::Serialize;
 use std::path::Path;
 use straggler_model::Time;
 use straggler_model::units::Bytes;
 use straggler_report::numbers::{counted, grouped, memory};
 use straggler_report::{Table, replace_file};
-use straggler_schedule::Graph;
-use straggler_schedule::goal::{Format, Loaded, Written, binary, read_path, text_write};
+use straggler_schedule::goal::{Format, Loaded, Written, binary, read_path, stream, text_write};
 use straggler_schedule::summary::Summary;
 use straggler_schedule::validate::{Finding, Severity, validate};
+use straggler_schedule::{Graph, Script};
+
+impl Check for ScheduleCommand {
+    fn check(&self) -> Outcome<()> {
+        match self {
+            ScheduleCommand::Convert(typed) => refuse_missing_folder(&typed.output),
+            ScheduleCommand::Generate(typed) => refuse_missing_folder(&typed.output),
+            _ => Ok(()),
+        }
+    }
+}
 
 pub fn run(command: &Valid<ScheduleCommand>, console: &Console) -> Outcome<()> {
     match &**command {
@@ -33,9 +35,9 @@ pub fn run(command: &Valid<ScheduleCommand>, console: &Console) -> Outcome<()> {
         ScheduleCommand::Info(typed) => info(&typed.file, console),
         ScheduleCommand::Check(typed) => findings(typed, console),
         ScheduleCommand::Generate(typed) => generate(typed, console),
-        ScheduleCommand::Algorithms(typed) => algorithms::run(typed.operation, console),
-        ScheduleCommand::Workloads(typed) => workloads::run(typed.name.as_deref(), console),
-        ScheduleCommand::Selector(typed) => selector::run(typed, console),
+        ScheduleCommand::Algorithms(typed) => catalogue::algorithms(typed.operation, console),
+        ScheduleCommand::Workloads(typed) => catalogue::workloads(typed.name.as_deref(), console),
+        ScheduleCommand::Selector(typed) => catalogue::selector(typed, console),
         ScheduleCommand::Prove(typed) => prove::run(typed, console),
     }
 }
@@ -44,10 +46,10 @@ fn generate(typed: &Generate, console: &Console) -> Outcome<()> {
     if let Some(request) = CollectiveRequest::of_generate(typed)? {
         let chosen = collective::load(&request)?;
         chosen.warnings.iter().for_each(|warning| console.warn(warning));
-        return generate::run(&chosen.plan.script(), &typed.output, console);
+        return stream(&chosen.plan.script(), &typed.output, console);
     }
     match ApplicationRequest::new(&typed.workload, Some(typed.processes), &typed.data)? {
-        Some(request) => generate::run(&workload::load(&request)?, &typed.output, console),
+        Some(request) => stream(&workload::load(&request)?, &typed.output, console),
         None => Err(Failure::usage("give --collective or --workload")),
     }
 }
@@ -235,7 +237,7 @@ struct FindingAnswer {
     text: String,
 }
 
-fn findings(typed: &Check, console: &Console) -> Outcome<()> {
+fn findings(typed: &CheckSchedule, console: &Console) -> Outcome<()> {
     let loaded = read_path(&typed.file)?;
     let findings = validate(&loaded.graph);
     let errors = findings.iter().filter(|finding| finding.severity() == Severity::Error).count();
@@ -280,7 +282,7 @@ fn finding_answer(finding: &Finding) -> FindingAnswer {
     FindingAnswer { severity: severity(finding), rank: finding.rank(), text: finding.to_string() }
 }
 
-fn findings_text(typed: &Check, findings: &[Finding]) -> String {
+fn findings_text(typed: &CheckSchedule, findings: &[Finding]) -> String {
     if findings.is_empty() {
         return format!(
             "{}: no errors found. The schedule was not simulated: `straggler simulate {} --network chic` also finds deadlocks.\n",
@@ -294,4 +296,50 @@ fn findings_text(typed: &Check, findings: &[Finding]) -> String {
         text += &format!("… {} in all; --show N shows more\n", grouped(findings.len() as u64));
     }
     text
+}
+
+/// Minimum size of an operation with its dependency: a line of text, or a binary record.
+fn bytes_an_operation(format: Format) -> u64 {
+    match format {
+        Format::Text => 24,
+        Format::Binary => 39,
+    }
+}
+
+/// Fails before anything is written if the file would not fit on the disk.
+fn refuse_too_large(operations: u64, format: Format, free: Option<u64>) -> Outcome<()> {
+    let needed = operations.saturating_mul(bytes_an_operation(format));
+    match free.filter(|&free| needed > free) {
+        Some(free) => Err(Failure::bad_input(format!(
+            "the file takes at least {} ({}), but {} are free: use fewer processes, or another disk with -o",
+            memory(needed),
+            counted(operations, "operation", "operations"),
+            memory(free)
+        ))),
+        None => Ok(()),
+    }
+}
+
+fn stream(script: &dyn Script, output: &Path, console: &Console) -> Outcome<()> {
+    let format = Format::for_path(output);
+    let folder = output.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    // A pipe or a device has no size limit.
+    let is_file = std::fs::metadata(output).map_or(true, |there| there.is_file());
+    refuse_too_large(script.operations(), format, free_disk_bytes(folder).filter(|_| is_file))?;
+    let streamed = replace_file(output, |out| stream::write(script, format, out))?;
+    report_written(output, script.processes(), streamed.operations, streamed.written, console)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_does_not_fit_on_the_disk_is_refused() {
+        let text =
+            refuse_too_large(1_000_000_000, Format::Text, Some(1 << 30)).unwrap_err().error.to_string();
+        assert!(text.contains("22.4 GiB") && text.contains("1.00 GiB are free"), "{text}");
+        assert!(refuse_too_large(1_000_000, Format::Binary, Some(1 << 30)).is_ok());
+        assert!(refuse_too_large(u64::MAX, Format::Text, None).is_ok());
+    }
 }

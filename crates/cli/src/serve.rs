@@ -8,29 +8,46 @@
 //! server (so that a foreign site whose name resolves to 127.0.0.1 gets nothing), and the URL must contain the token:
 //! 128 random bits, compared in constant time.
 
-pub mod request;
-
-use crate::kernel::console::Console;
-use crate::kernel::exit::{Failure, Outcome};
-use crate::kernel::interrupt;
-use crate::kernel::valid::Valid;
-use crate::report::Serve;
+use crate::kernel::typed::count;
+use crate::kernel::{Console, Failure, Outcome, interrupt};
 use crate::report::search::Search;
-use crate::serve::request::Request;
-use crate::serve::request::answer::Response;
+use clap::Args;
 use serde::Serialize;
 use std::collections::BTreeMap;
+use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Most open connections. One more closes the oldest connection that has sent no request yet; if all are being
 /// answered, the new one is rejected.
 const MOST_CONNECTIONS: usize = 32;
 
-pub fn run(typed: &Valid<Serve>, seed: u64, console: &Console) -> Outcome<()> {
+const EXAMPLES: &str = "\
+EXAMPLES
+  straggler serve fixtures/noise
+  straggler serve fixtures/noise --port 8642
+
+Open the printed address: it holds a token, and requests without the token are
+refused. Only this machine can connect. From another machine, forward the port:
+ssh -L 8642:127.0.0.1:8642 HOST. The page is rebuilt when files change. Stop
+with Ctrl-C.";
+
+/// Show results in a browser on this machine
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES, arg_required_else_help = true)]
+pub struct Serve {
+    /// Files of results, or folders that are searched for them
+    #[arg(value_name = "FILE|FOLDER", required = true)]
+    pub inputs: Vec<PathBuf>,
+    /// Port to listen on; 0 picks a free one
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = count::<u16>(0..))]
+    pub port: u16,
+}
+
+pub fn run(typed: &Serve, seed: u64, console: &Console) -> Outcome<()> {
     let site = Site::new(typed.inputs.clone(), seed, token()?)?;
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, typed.port));
     let listener = listener.map_err(|fault| cannot_listen(typed.port, &fault))?;
@@ -220,4 +237,206 @@ pub fn token() -> Outcome<String> {
     getrandom::fill(&mut bytes)
         .map_err(|fault| Failure::bad_input(format!("the system provides no random numbers: {fault}")))?;
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+/// The longest request; normal ones have a few hundred bytes.
+const MOST_BYTES: usize = 8192;
+/// Time limit for receiving a request.
+const READ_TIME: Duration = Duration::from_secs(5);
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Request {
+    pub method: String,
+    /// Without the query string.
+    pub path: String,
+    pub token: Option<String>,
+    pub host: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RequestError {
+    TooLarge,
+    TooSlow,
+    Malformed,
+}
+
+impl RequestError {
+    pub fn answer(self) -> Response {
+        match self {
+            RequestError::TooLarge => Response::text("431 Request Header Fields Too Large", "too large"),
+            RequestError::TooSlow => Response::text("408 Request Timeout", "too slow"),
+            RequestError::Malformed => Response::text("400 Bad Request", "not understood"),
+        }
+    }
+}
+
+impl Request {
+    pub fn read(connection: &mut TcpStream) -> Result<Request, RequestError> {
+        let deadline = Instant::now() + READ_TIME;
+        let mut bytes = Vec::new();
+        let mut buffer = [0; 1024];
+        loop {
+            if let Some(end) = end_of_head(&bytes) {
+                let head = std::str::from_utf8(bytes.get(..end).unwrap_or_default());
+                return Request::parse(head.map_err(|_| RequestError::Malformed)?);
+            }
+            if bytes.len() > MOST_BYTES {
+                return Err(RequestError::TooLarge);
+            }
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() || connection.set_read_timeout(Some(left)).is_err() {
+                return Err(RequestError::TooSlow);
+            }
+            match connection.read(&mut buffer) {
+                Ok(0) => return Err(RequestError::Malformed),
+                Ok(count) => bytes.extend(buffer.iter().take(count)),
+                Err(fault) if fault.kind() == ErrorKind::Interrupted => {}
+                Err(_) => return Err(RequestError::TooSlow),
+            }
+        }
+    }
+
+    fn parse(head: &str) -> Result<Request, RequestError> {
+        let mut lines = head.split("\r\n");
+        let first: Vec<&str> = lines.next().unwrap_or_default().split(' ').collect();
+        let [method, target, "HTTP/1.1" | "HTTP/1.0"] = first[..] else {
+            return Err(RequestError::Malformed);
+        };
+        let (path, query) = target.split_once('?').unwrap_or((target, ""));
+        let token = query.split('&').find_map(|pair| pair.strip_prefix("token="));
+        let mut host = None;
+        for line in lines.filter(|line| !line.is_empty()) {
+            let (name, value) = line.split_once(':').ok_or(RequestError::Malformed)?;
+            if name.eq_ignore_ascii_case("host") && host.replace(value.trim().to_string()).is_some() {
+                return Err(RequestError::Malformed);
+            }
+        }
+        Ok(Request { method: method.into(), path: path.into(), token: token.map(Into::into), host })
+    }
+}
+
+fn end_of_head(bytes: &[u8]) -> Option<usize> {
+    bytes.windows(4).position(|four| four == b"\r\n\r\n")
+}
+
+/// Time limit for sending a page of any size.
+const SEND_TIME: Duration = Duration::from_secs(60);
+/// How long to wait for the browser to close its side.
+const LINGER: Duration = Duration::from_millis(500);
+/// Bytes sent between two checks of the time limit.
+const PIECE: usize = 1 << 16;
+
+/// The page runs its own scripts and loads nothing: no other site, no frame around it, no form.
+const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; \
+                      img-src data: blob:; font-src data:; worker-src blob:; base-uri 'none'; form-action 'none'; \
+                      frame-ancestors 'none'";
+
+#[derive(Clone, Debug)]
+pub struct Response {
+    status: &'static str,
+    kind: &'static str,
+    more: &'static str,
+    body: Arc<[u8]>,
+}
+
+impl Response {
+    pub fn page(html: Arc<[u8]>) -> Response {
+        Response { status: "200 OK", kind: "text/html; charset=utf-8", more: "", body: html }
+    }
+
+    pub fn text(status: &'static str, text: &str) -> Response {
+        let body = format!("{text}\n").into_bytes().into();
+        Response { status, kind: "text/plain; charset=utf-8", more: "", body }
+    }
+
+    pub fn forbidden(why: &str) -> Response {
+        Response::text("403 Forbidden", why)
+    }
+
+    pub fn not_found() -> Response {
+        Response::text("404 Not Found", "there is only one page here: /")
+    }
+
+    pub fn wrong_method() -> Response {
+        Response {
+            more: "Allow: GET, HEAD\r\n",
+            ..Response::text("405 Method Not Allowed", "this page can only be read")
+        }
+    }
+
+    pub fn busy() -> Response {
+        Response::text("503 Service Unavailable", "too many connections: try again")
+    }
+
+    pub fn failed(why: &str) -> Response {
+        Response::text("500 Internal Server Error", &format!("cannot make the page: {why}"))
+    }
+
+    /// Sends a short response without blocking. Unread input resets the connection, so the response may be lost, which
+    /// is acceptable for a rejected client.
+    pub fn send_and_close(&self, mut connection: TcpStream) {
+        let Response { status, body, .. } = self;
+        let head =
+            format!("HTTP/1.1 {status}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n", body.len());
+        if connection.set_nonblocking(true).is_ok() {
+            let _ = connection.write_all(&[head.as_bytes(), body].concat());
+        }
+    }
+
+    /// Sends the whole response, or only its head.
+    pub fn send(&self, connection: &mut TcpStream, head_only: bool) -> io::Result<()> {
+        let Response { status, kind, more, body } = self;
+        let head = format!(
+            "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {}\r\nConnection: close\r\n\
+             Cache-Control: no-store\r\nContent-Security-Policy: {POLICY}\r\nX-Content-Type-Options: nosniff\r\n\
+             Referrer-Policy: no-referrer\r\nCross-Origin-Resource-Policy: same-origin\r\n{more}\r\n",
+            body.len()
+        );
+        let deadline = Instant::now() + SEND_TIME;
+        let body = if head_only { &[][..] } else { body };
+        for piece in std::iter::once(head.as_bytes()).chain(body.chunks(PIECE)) {
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Err(io::ErrorKind::TimedOut.into());
+            }
+            connection.set_write_timeout(Some(left))?;
+            connection.write_all(piece)?;
+        }
+        connection.shutdown(std::net::Shutdown::Write)?;
+        drain(connection);
+        Ok(())
+    }
+}
+
+/// Discards the unread rest of the request if it arrives quickly: closing the connection earlier would reset it, and
+/// the response could be lost.
+fn drain(connection: &mut TcpStream) {
+    let mut buffer = [0; 4096];
+    let deadline = Instant::now() + LINGER;
+    if connection.set_read_timeout(Some(LINGER)).is_ok() {
+        while matches!(connection.read(&mut buffer), Ok(count) if count > 0) && Instant::now() < deadline {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_matters_is_found() {
+        let request = Request::parse("GET /?a=b&token=77 HTTP/1.1\r\nhOST: localhost:80 \r\nX: y").unwrap();
+        assert_eq!((&*request.method, &*request.path), ("GET", "/"));
+        assert_eq!(request.token.as_deref(), Some("77"));
+        assert_eq!(request.host.as_deref(), Some("localhost:80"));
+        assert_eq!(Request::parse("GET / HTTP/1.1").unwrap().host, None);
+    }
+
+    #[test]
+    fn what_is_no_request_is_refused() {
+        for head in ["", "GET /", "GET / HTTP/2", "GET  / HTTP/1.1", "GET / HTTP/1.1\r\nHost a"] {
+            assert_eq!(Request::parse(head), Err(RequestError::Malformed), "{head}");
+        }
+        let twice = "GET / HTTP/1.1\r\nHost: a\r\nHost: b";
+        assert_eq!(Request::parse(twice), Err(RequestError::Malformed));
+    }
 }

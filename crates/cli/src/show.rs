@@ -2,8 +2,8 @@
 
 use crate::args::{Cli, Common, definition};
 use crate::commands::{Ready, validate};
-use crate::kernel::exit::{Failure, Kind, Outcome, unreadable};
-use crate::kernel::invocation::quoted;
+use crate::kernel::exit::{Kind, unreadable};
+use crate::kernel::{Failure, Outcome, quoted};
 use clap::error::{ContextKind, ContextValue};
 use clap::{Args, FromArgMatches};
 use std::ffi::OsString;

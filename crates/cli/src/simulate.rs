@@ -8,24 +8,21 @@ pub mod demand;
 pub mod details;
 pub mod finish_times;
 pub mod inputs;
+pub mod links;
 pub mod page;
 pub mod plan;
 pub mod recorded;
+pub mod repeated;
 pub mod replicas;
 pub mod stuck;
 pub mod timeline;
 pub mod words;
 pub mod workload;
-
-use crate::kernel::console::{Console, to_json};
-use crate::kernel::devices::{GpuAnswer, TypedDevice};
-use crate::kernel::exit::{Failure, Outcome};
+use crate::kernel::devices::{self, GpuAnswer, TypedDevice};
 use crate::kernel::gates::Checked;
-use crate::kernel::interrupt::Orderly;
-use crate::kernel::invocation::command_line;
-use crate::kernel::meter::Meter;
-use crate::kernel::outputs::refuse_missing_folder;
-use crate::kernel::{devices, interrupt, pages};
+use crate::kernel::{
+    Console, Failure, Meter, Orderly, Outcome, command_line, interrupt, pages, refuse_missing_folder, to_json,
+};
 use crate::mpi::cluster;
 use crate::mpi::cluster::{Exchange, Metered, Sharing, speaks};
 use crate::noise::spec::has_drawn_source;
@@ -35,6 +32,7 @@ pub use crate::simulate::demand::demand;
 use crate::simulate::details::Details;
 use crate::simulate::inputs::Inputs;
 use crate::simulate::plan::{Plan, WorkloadPlan};
+use crate::simulate::repeated::Repeated;
 use crate::simulate::replicas::{ReplicaRunner, Replicas};
 use crate::simulate::stuck::stuck_simulation;
 use flate2::Compression;
@@ -60,6 +58,7 @@ const LARGE_TIMELINE: u64 = 200_000_000;
 pub struct Findings {
     replicas: Replicas,
     quiet_makespan: Option<Time>,
+    repeated: Repeated,
     wall_seconds: f64,
     load_seconds: f64,
     /// Data exchanged by the members of a cluster.
@@ -122,7 +121,7 @@ pub fn run(plan: &Plan, console: &Console, cluster: Option<&dyn Cluster>) -> Out
     }
     match (console.json, stuck) {
         (true, _) => console.print_json(&answer)?,
-        (false, None) => console.print(&words::summary(&answer, &inputs))?,
+        (false, None) => console.print(&words::summary(&answer, &inputs, &findings.repeated))?,
         (false, Some(_)) => {}
     }
     // Not before the results are written: a run that is killed until then resumes.
@@ -217,6 +216,10 @@ fn simulate(
     let took = began.elapsed();
     let exchange = metered.as_ref().map(|metered| metered.summary(took)).transpose()?;
     let quiet_makespan = if plan.compare_quiet { Some(runner.quiet()?) } else { None };
+    let repeated = match replicas.stuck() {
+        None => Repeated::find(plan, inputs, &runner.replicas)?,
+        Some(_) => Repeated::NotSingle,
+    };
     let details = if replicas.stuck().is_none_or(|stuck| stuck.unfinished == 0) {
         Details::find(&runner, &replicas)?
     } else {
@@ -230,6 +233,7 @@ fn simulate(
     Ok(Findings {
         replicas,
         quiet_makespan,
+        repeated,
         wall_seconds,
         load_seconds,
         exchange,

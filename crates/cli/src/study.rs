@@ -1,41 +1,262 @@
 //! `straggler study`: plans the runs of a study file, runs them, and prints and writes the results.
 
 pub mod answer;
-pub mod args;
-pub mod check;
-pub mod export;
 pub mod file;
 pub mod page;
-pub mod plan;
 pub mod work;
 
 use crate::args::Common;
-use crate::kernel::checks::ChecksOption;
-use crate::kernel::console::Console;
-use crate::kernel::exit::{Failure, Outcome};
-use crate::kernel::gates::{Checked, LimitAnswer, Metric};
-use crate::kernel::interrupt::Orderly;
-use crate::kernel::invocation::command_line;
-use crate::kernel::valid::{Check, Valid};
-use crate::kernel::{gates, pages};
+use crate::kernel::devices::DeviceOption;
+use crate::kernel::gates::{Checked, ChecksOption, LimitAnswer, limits_help, refuse_unknown};
+use crate::kernel::metrics::{self, Metric};
+use crate::kernel::{
+    Check, Console, Failure, Orderly, Outcome, Valid, command_line, pages, refuse_missing_folder,
+    refuse_unwritable,
+};
 use crate::mpi::cluster;
-use crate::study::args::{Run, Show, StudyCommand};
-pub use crate::study::check::demand;
+pub use crate::study::file::demand;
 use crate::study::file::{About, FittedAnswer, PAGE, RESULTS, read_results, read_study};
 use crate::study::work::Options;
+use clap::{Args, Subcommand};
 use serde::Serialize;
-use straggler_analysis::study::{Results, Series, Summary, series};
+use std::path::PathBuf;
+use straggler_analysis::study::{Results, Series, Summary, series, share};
 use straggler_model::stats::{CONFIDENCE, Quantile};
-use straggler_report::study_results;
-use straggler_report::study_results::Format;
+use straggler_report::study_results::{self, Format};
 use straggler_sim::cluster::Cluster;
+
+const EXAMPLES: &str = "\
+EXAMPLES
+  straggler study check examples/studies/allreduce.toml
+  straggler study run examples/studies/allreduce.toml -o allreduce
+  straggler study show allreduce --quantile 0.9
+  straggler study export allreduce -o allreduce.csv
+
+A STUDY is a TOML file. Most keys take one value or a list; a list runs every
+combination:
+  name = \"Allreduce under noise\"
+  replicas = 100                          # of each point, at most
+  until-ci = \"2%\"                         # stop earlier at this precision
+  processes = \"2..4096\"                   # 2, 4, 8, …; or \"4..4096 x4\",
+                                          # 100, [100, 1000]
+  collective = \"allreduce:dissemination\"  # or workload = \"pop\",
+                                          # goal = \"ring.goal\", trace = \"run\"
+                                          # with copies = [1, 16, 256]
+  size = [\"8\", \"1MiB\"]
+  network = \"chic\"                        # network-scale = [0.1, 1, 10]
+  latency-distribution = \"four.lat\"       # measured; latency-is, latency-size
+  noise = \"chic\"                          # as in --noise, or a signature
+  cosched = [false, true]
+  seed = 1
+  [[sweep]]                               # repeat with these keys changed
+  name = \"Altix\"
+  network = \"altix\"
+  noise = \"altix\"";
+
+/// Run a parameter study: many simulations, defined in one file
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES, arg_required_else_help = true)]
+pub struct Study {
+    #[command(subcommand)]
+    pub command: StudyCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum StudyCommand {
+    /// Run a study, or resume one that was interrupted
+    Run(Run),
+    /// Show the results of a study
+    Show(Show),
+    /// Export the results of a study as CSV, JSON or Parquet
+    Export(Export),
+    /// Show what a study would run, without running it
+    Check(CheckStudy),
+}
+
+/// The metrics of a study, for `run` and `show`.
+macro_rules! study_metrics_help {
+    () => {
+        "\
+METRICS  for --fail-if and --prometheus
+  slowdown@P   T/T0 - 1 of the median on P processes, for each series:
+               'slowdown[barrier]@1024>50%', 'slowdown@1024>2x'
+  inflection   processes from which noise costs more than the threshold:
+               'inflection<4096'
+"
+    };
+}
+
+const RUN_EXAMPLES: &str = concat!(
+    "\
+EXAMPLES
+  straggler study run examples/studies/allreduce.toml -o allreduce
+  straggler study run examples/studies/co-scheduling.toml -o cosched \\
+      --until-ci 5% --csv
+
+Results are saved as they arrive: after an interruption or a kill, the same
+command resumes the study. The folder holds report.html, results.parquet (one
+row per replica; byte-identical on any machine and any number of threads),
+study.page for `straggler report`, study.toml, provenance.json (when, where and
+how long), and the journal.
+
+",
+    study_metrics_help!(),
+    limits_help!()
+);
+
+#[derive(Debug, Args)]
+#[command(after_help = RUN_EXAMPLES)]
+pub struct Run {
+    /// The study
+    #[arg(value_name = "FILE.toml")]
+    pub file: PathBuf,
+    /// Folder for the results [default: the name of the file without .toml]
+    #[arg(short, long, value_name = "DIR")]
+    pub output: Option<PathBuf>,
+    /// Stop a point early if the 95 % interval of its median is narrower than this share of the median
+    #[arg(long, value_name = "PERCENT", value_parser = share)]
+    pub until_ci: Option<f64>,
+    /// Discard the results of an earlier run
+    #[arg(long)]
+    pub fresh: bool,
+    /// Slowdown of the median above which noise counts as the bottleneck
+    #[arg(long, value_name = "PERCENT", default_value = "10%", value_parser = share)]
+    pub threshold: f64,
+    /// Also write results.csv
+    #[arg(long)]
+    pub csv: bool,
+    #[command(flatten)]
+    pub checks: ChecksOption,
+    #[command(flatten)]
+    pub device: DeviceOption,
+}
+
+const SHOW_EXAMPLES: &str = concat!(
+    "\
+EXAMPLES
+  straggler study run examples/studies/allreduce.toml -o allreduce
+  straggler study show allreduce
+  straggler study show allreduce/results.parquet --quantile 0.9 --json
+
+  A gate on existing results:
+  straggler study show allreduce --fail-if 'slowdown@256>50%'
+
+",
+    study_metrics_help!(),
+    limits_help!()
+);
+
+#[derive(Debug, Args)]
+#[command(after_help = SHOW_EXAMPLES)]
+pub struct Show {
+    /// The folder of a study, or its results
+    #[arg(value_name = "DIR|results.parquet")]
+    pub study: PathBuf,
+    /// Also show these quantiles, with their intervals; needs enough replicas
+    #[arg(long, value_name = "Q,…", value_delimiter = ',')]
+    pub quantile: Vec<f64>,
+    /// Slowdown of the median above which noise counts as the bottleneck
+    #[arg(long, value_name = "PERCENT", default_value = "10%", value_parser = share)]
+    pub threshold: f64,
+    #[command(flatten)]
+    pub checks: ChecksOption,
+}
+
+const EXPORT_EXAMPLES: &str = "\
+EXAMPLES
+  straggler study run examples/studies/allreduce.toml -o allreduce
+  straggler study export allreduce -o allreduce.csv
+  straggler study export allreduce -o summary.json --summary";
+
+#[derive(Debug, Args)]
+#[command(after_help = EXPORT_EXAMPLES)]
+#[command(
+    override_usage = "straggler study export [OPTIONS] --output <OUT.csv|OUT.json|OUT.parquet>\n           <DIR|results.parquet>"
+)]
+pub struct Export {
+    /// The folder of a study, or its results
+    #[arg(value_name = "DIR|results.parquet")]
+    pub study: PathBuf,
+    /// Output file; its extension selects the format
+    #[arg(short, long, value_name = "OUT.csv|OUT.json|OUT.parquet")]
+    pub output: PathBuf,
+    /// One row per point instead of per replica; CSV or JSON
+    #[arg(long)]
+    pub summary: bool,
+    /// Slowdown of the median above which noise counts as the bottleneck
+    #[arg(long, value_name = "PERCENT", default_value = "10%", value_parser = share)]
+    pub threshold: f64,
+}
+
+const CHECK_EXAMPLES: &str = "\
+EXAMPLES
+  straggler study check examples/studies/allreduce.toml";
+
+#[derive(Debug, Args)]
+#[command(after_help = CHECK_EXAMPLES)]
+pub struct CheckStudy {
+    /// The study
+    #[arg(value_name = "FILE.toml")]
+    pub file: PathBuf,
+}
+
+impl Check for StudyCommand {
+    fn check(&self) -> Outcome<()> {
+        match self {
+            StudyCommand::Run(typed) => typed.check(),
+            StudyCommand::Show(typed) => refuse_unknown(&typed.checks, metrics::OF_STUDY),
+            StudyCommand::Export(typed) => {
+                typed.format()?;
+                refuse_missing_folder(&typed.output)
+            }
+            StudyCommand::Check(_) => Ok(()),
+        }
+    }
+}
+
+impl Check for Run {
+    fn check(&self) -> Outcome<()> {
+        refuse_unknown(&self.checks, metrics::OF_STUDY)?;
+        let folder = self.folder();
+        // A missing file or a folder is rejected when it is read, with the same message as in other commands.
+        if folder == self.file && self.file.is_file() {
+            return Err(Failure::usage(
+                "the results cannot lie where the study's own file is: give another folder with -o",
+            ));
+        }
+        refuse_unwritable(&folder)
+    }
+}
+
+impl Run {
+    /// The folder for the results.
+    pub fn folder(&self) -> PathBuf {
+        self.output.clone().unwrap_or_else(|| self.file.with_extension(""))
+    }
+}
+
+impl Export {
+    /// The format of the file extension. A summary cannot be Parquet, which holds tables of runs.
+    pub fn format(&self) -> Outcome<Format> {
+        match Format::for_path(&self.output) {
+            None => Err(Failure::usage(format!(
+                "{}: unknown extension; use .csv, .json or .parquet",
+                self.output.display()
+            ))),
+            Some(Format::Parquet) if self.summary => {
+                Err(Failure::usage("--summary is written as .csv or .json"))
+            }
+            Some(format) => Ok(format),
+        }
+    }
+}
 
 pub fn run(command: &Valid<StudyCommand>, common: &Common, console: &Console) -> Outcome<()> {
     match &**command {
         StudyCommand::Run(typed) => run_study(typed, common, console, None),
         StudyCommand::Show(typed) => show(typed, console),
-        StudyCommand::Export(typed) => export::run(typed, console),
-        StudyCommand::Check(typed) => check::run(&typed.file, common, console),
+        StudyCommand::Export(typed) => file::export(typed, console),
+        StudyCommand::Check(typed) => file::check(&typed.file, common, console),
     }
 }
 
@@ -170,13 +391,13 @@ fn metrics(all: &[Series]) -> Vec<Metric> {
             series.points.iter().filter(|summary| summary.point.noise != "none").collect();
         let Some(last) = noisy.last() else { continue };
         metrics.extend(noisy.iter().map(|summary| {
-            let metric = gates::metric(&name, summary.point.processes, summary.median_slowdown);
+            let metric = metrics::metric(&name, summary.point.processes, summary.median_slowdown);
             match &summary.slowdown {
                 Some(found) => metric.within(found.low, found.high),
                 None => metric,
             }
         }));
-        metrics.push(gates::inflection(&name, series.inflection, last.point.processes));
+        metrics.push(metrics::inflection(&name, series.inflection, last.point.processes));
     }
     metrics
 }

@@ -16,10 +16,7 @@ pub mod tables;
 pub mod traced;
 pub mod waits;
 pub mod words;
-
-use crate::kernel::console::Console;
-use crate::kernel::exit::Outcome;
-use crate::kernel::valid::Valid;
+use crate::kernel::{Console, Outcome, Valid};
 use crate::trace::plan::TraceCommand;
 
 pub fn run(command: &Valid<TraceCommand>, console: &Console) -> Outcome<()> {

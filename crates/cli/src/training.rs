@@ -12,11 +12,7 @@ pub mod published;
 pub mod tables;
 pub mod whatif;
 pub mod words;
-
-use crate::kernel::console::Console;
-use crate::kernel::exit::{Failure, Outcome};
-use crate::kernel::pages;
-use crate::kernel::valid::Valid;
+use crate::kernel::{Console, Failure, Outcome, Valid, pages};
 use crate::training::args::{Method, Show, TrainingCommand};
 use crate::training::cost::Cost;
 use serde::Serialize;

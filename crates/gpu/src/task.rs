@@ -17,6 +17,8 @@ pub enum Unfit {
     Reference,
     #[error("latencies are drawn")]
     DrawnLatency,
+    #[error("links are shared by a topology")]
+    SharedLinks,
     #[error("receives overlap")]
     Overlap,
     #[error("links differ")]
@@ -105,6 +107,9 @@ fn fits_simulation(simulation: &Simulation<'_>) -> Result<(), Unfit> {
     }
     if simulation.latency.is_some() {
         return Err(Unfit::DrawnLatency);
+    }
+    if simulation.fabric.is_some() {
+        return Err(Unfit::SharedLinks);
     }
     if simulation.overlaps() {
         return Err(Unfit::Overlap);

@@ -17,11 +17,13 @@ pub mod study;
 pub mod switches;
 pub mod time;
 pub mod toml_file;
+pub mod topology;
 pub mod units;
 pub mod words;
 
 pub use network::{Link, Network, PerByte};
 pub use time::Time;
+pub use topology::Topology;
 
 /// A process of the simulated program, counted from 0.
 pub type Rank = u32;

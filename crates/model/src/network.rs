@@ -53,6 +53,13 @@ impl PerByte {
         self.total(size.saturating_sub(1))
     }
 
+    /// The cost of a part of a message, rounded down: parts never cost more than the whole.
+    #[inline(always)]
+    pub fn of_part(self, size: u64) -> Time {
+        let exact = u128::from(size.saturating_sub(1)) * u128::from(self.0);
+        Time(u64::try_from(exact >> Self::FRACTION_BITS).unwrap_or(u64::MAX))
+    }
+
     /// The cost of `bytes` bytes, rounded once.
     #[inline(always)]
     pub fn total(self, bytes: u64) -> Time {

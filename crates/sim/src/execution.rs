@@ -6,8 +6,9 @@
 use crate::host::Host;
 use crate::lanes::Lanes;
 use crate::latency::Latency;
-use crate::message::Early;
+use crate::message::{Early, Transit};
 use crate::observer::{Observer, Ran, RanKind};
+use crate::ports::{Awaited, Tails, Whole};
 use crate::program::{MOMENT, Program};
 use crate::release::{Arrived, Release};
 use crate::rules::{Arrival, Charge, Rules, Sender, Sent};
@@ -29,6 +30,8 @@ pub(crate) trait Site<P: Program, O: Observer> {
     fn post(&mut self, id: u32, operation: &Operation) -> Option<Early>;
     /// Matches a message that has run. Returns the receive it completes, or keeps the message if there is none.
     fn match_message(&mut self, early: &Early) -> Option<u32>;
+    /// Messages whose last segment is still to come, or came early.
+    fn tails(&mut self) -> &mut Tails;
     /// Puts a message on its way.
     fn send(&mut self, id: u32, operation: &Operation, sent: &Sent, stamp: O::Stamp);
     /// Sends the acknowledgement of a rendezvous message to its sender.
@@ -67,6 +70,7 @@ pub(crate) fn notify<P: Program>(
 pub(crate) struct Incoming<S> {
     pub message: Early,
     pub arrival: Time,
+    pub transit: Transit,
     /// The stamp of the remote event that caused it.
     pub cause: S,
 }
@@ -117,7 +121,7 @@ impl<N: Noise, L: Latency> Execution<'_, N, L> {
             if P::DECIDES {
                 site.notify(Happened::Matched { id, from: early.from, delay: Time::ZERO }, t);
             }
-            site.notify(Happened::Completed { id, done }, t);
+            self.complete(site, &early, Awaited { what: Whole::Receive(id), created: t, done });
         }
     }
 
@@ -140,33 +144,103 @@ impl<N: Noise, L: Latency> Execution<'_, N, L> {
         site.notify(Happened::Completed { id, done: charge.done }, t);
     }
 
-    /// `number` counts the messages of the source, if latencies are drawn.
     #[inline(always)]
     pub fn run_message<P: Program, O: Observer>(
         &self,
         site: &mut impl Site<P, O>,
         t: Time,
         incoming: &Incoming<O::Stamp>,
-        number: u32,
     ) {
-        let message = &incoming.message;
+        let (message, transit) = (&incoming.message, incoming.transit);
         let (cpu, recv_free) = site.host().receiving(message.cpu, message.nic);
-        let came = Arrival { from: message.from, to: self.rank, number };
+        let came = Arrival { from: message.from, to: self.rank, transit };
         let (charge, arrived) = self.rules.message(came, cpu, recv_free, t, message.bytes);
-        let message = Early { done: arrived, ..*message };
+        let (number, partial) = (transit.number, transit.tail().is_none());
+        let message = Early { done: arrived, number, partial, ..*message };
         let completes = if P::TAKES_ARRIVALS { None } else { site.match_message(&message) };
         let stamp = self.observe_incoming(site, RanKind::Message { completes }, incoming, number, t, charge);
+        let done = charge.done;
         if P::TAKES_ARRIVALS {
             self.acknowledge(site, t, &message, stamp);
-            let arrived = Arrived { from: message.from, tag: message.tag, bytes: message.bytes };
-            site.notify(Happened::Arrived { message: arrived, done: charge.done }, t);
+            let what = Whole::Arrival { tag: message.tag, bytes: message.bytes };
+            self.complete(site, &message, Awaited { what, created: t, done });
         } else if let Some(id) = completes {
             self.acknowledge(site, t, &message, stamp);
             if P::DECIDES {
                 let delay = t.since(incoming.arrival);
                 site.notify(Happened::Matched { id, from: message.from, delay }, t);
             }
-            site.notify(Happened::Completed { id, done: charge.done }, t);
+            self.complete(site, &message, Awaited { what: Whole::Receive(id), created: t, done });
+        }
+    }
+
+    /// Completes what a message that has run belongs to, or waits for its last segment.
+    #[inline(always)]
+    fn complete<P: Program, O: Observer>(
+        &self,
+        site: &mut impl Site<P, O>,
+        message: &Early,
+        awaited: Awaited,
+    ) {
+        if message.partial {
+            return self.complete_partial(site, message, awaited);
+        }
+        self.complete_whole(site, message.from, awaited);
+    }
+
+    #[inline(never)]
+    fn complete_partial<P: Program, O: Observer>(
+        &self,
+        site: &mut impl Site<P, O>,
+        message: &Early,
+        awaited: Awaited,
+    ) {
+        let tail = site.tails().wait((self.rank, message.from, message.number), awaited);
+        if let Some(tail) = tail {
+            self.complete_at(site, message.from, message.number, tail, awaited);
+        }
+    }
+
+    fn complete_at<P: Program, O: Observer>(
+        &self,
+        site: &mut impl Site<P, O>,
+        from: Rank,
+        number: u32,
+        tail: Time,
+        awaited: Awaited,
+    ) {
+        let came = Arrival { from, to: self.rank, transit: Transit::whole(number, tail) };
+        let done = awaited.done.max(self.rules.whole_at(came, tail));
+        self.complete_whole(site, from, Awaited { done, ..awaited });
+    }
+
+    #[inline(always)]
+    fn complete_whole<P: Program, O: Observer>(
+        &self,
+        site: &mut impl Site<P, O>,
+        from: Rank,
+        awaited: Awaited,
+    ) {
+        let Awaited { what, created, done } = awaited;
+        match what {
+            Whole::Receive(id) => site.notify(Happened::Completed { id, done }, created),
+            Whole::Arrival { tag, bytes } => {
+                site.notify(Happened::Arrived { message: Arrived { from, tag, bytes }, done }, created);
+            }
+        }
+    }
+
+    /// Runs the last segment of message `number` of `from`, which has arrived at `t`.
+    #[inline(never)]
+    pub fn run_last_segment<P: Program, O: Observer>(
+        &self,
+        site: &mut impl Site<P, O>,
+        t: Time,
+        from: Rank,
+        number: u32,
+    ) {
+        if let Some(awaited) = site.tails().came((self.rank, from, number), t) {
+            self.complete_at(site, from, number, t, awaited);
         }
     }
 
@@ -252,7 +326,7 @@ impl<N: Noise, L: Latency> Execution<'_, N, L> {
         if !site.observer().is_active() {
             return O::Stamp::default();
         }
-        let &Incoming { message, arrival, cause } = incoming;
+        let &Incoming { message, arrival, cause, .. } = incoming;
         let Early { from, tag, bytes, send, cpu, nic, .. } = message;
         let host = site.host();
         let acknowledged = what == RanKind::Acknowledgement;

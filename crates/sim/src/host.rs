@@ -14,6 +14,8 @@ pub struct Cpu {
 
 /// The CPUs and NICs of one process.
 pub trait Host: Saved {
+    /// Whether there is one CPU and one NIC.
+    const ONE_LANE: bool = false;
     fn new() -> Self;
     fn cpu(&self, cpu: u8) -> &Cpu;
     fn send_free(&self, nic: u8) -> Time;
@@ -37,6 +39,7 @@ pub struct OneLane {
 const _: () = assert!(size_of::<OneLane>() == 32);
 
 impl Host for OneLane {
+    const ONE_LANE: bool = true;
     fn new() -> OneLane {
         OneLane::default()
     }

@@ -23,6 +23,11 @@ const GRAPH_OPERATION: u64 = 16;
 const RECORDED_EVENT: u64 = 48 * 2;
 /// The recorder's state for a process.
 const RECORDED: u64 = 250;
+/// Extra bytes of every process on shared links: a counter, longer messages, and those on their way.
+const SHARED_LINKS: u64 = 150;
+/// A port, and what is measured of it.
+const PORT: u64 = 12;
+const MEASURED_PORT: u64 = 64;
 
 impl Workload {
     /// Whether a process can have several steps in progress.
@@ -48,17 +53,24 @@ impl Simulation<'_> {
     pub fn memory_bytes(&self, workload: &Workload) -> u64 {
         let processes = u64::from(workload.processes());
         let drawn = if self.latency.is_some() { DRAWN } else { 0 };
+        let (drawn, ports) = match self.fabric {
+            None => (drawn, 0),
+            Some(fabric) => {
+                let port = if fabric.measured { PORT + MEASURED_PORT } else { PORT };
+                (drawn + SHARED_LINKS, u64::from(fabric.topology.ports()) * port)
+            }
+        };
         let each = match workload {
             Workload::Graph(graph) => {
                 let operations = graph.operations().saturating_mul(GRAPH_OPERATION);
-                return processes * (GRAPH + drawn) + operations;
+                return processes * (GRAPH + drawn) + operations + ports;
             }
             Workload::Butterfly(_) => BUTTERFLY,
             _ if workload.overlaps() => OVERLAPPING,
             Workload::Collective { .. } if self.noise.is_some() => NOISY_STEPS,
             _ => STEPS,
         };
-        processes * (each + drawn)
+        processes * (each + drawn) + ports
     }
 
     /// The same for [`Simulation::run_recorded`].

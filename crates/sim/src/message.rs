@@ -11,6 +11,12 @@ pub trait Body: bytemuck::Pod + Send {
     /// The acknowledgement of a rendezvous message.
     fn acknowledgement(early: &Early) -> Self;
     fn is_acknowledgement(&self) -> bool;
+    /// The last segment of this message, if it has several.
+    fn last_segment(&self) -> Self;
+    #[inline(always)]
+    fn is_last_segment(&self) -> bool {
+        self.bytes() == LAST_SEGMENT
+    }
     fn tag(&self) -> Tag;
     fn bytes(&self) -> u64;
     /// The number of the send on its rank.
@@ -33,6 +39,7 @@ pub trait Body: bytemuck::Pod + Send {
 
 /// No message is as long as this: a simulation refuses messages of 2^63 bytes and more.
 const ACKNOWLEDGEMENT: u64 = u64::MAX;
+const LAST_SEGMENT: u64 = u64::MAX - 1;
 
 /// For programs with at most one send at a time, on one CPU and one NIC.
 #[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
@@ -61,6 +68,9 @@ impl Body for Compact {
     }
     fn acknowledgement(early: &Early) -> Compact {
         Compact::acknowledging(early.tag)
+    }
+    fn last_segment(&self) -> Compact {
+        Compact { bytes: LAST_SEGMENT, ..*self }
     }
     #[inline(always)]
     fn is_acknowledgement(&self) -> bool {
@@ -103,6 +113,9 @@ impl Body for Numbered {
     }
     fn acknowledgement(early: &Early) -> Numbered {
         Numbered::pack(ACKNOWLEDGEMENT, early.tag, early.send)
+    }
+    fn last_segment(&self) -> Numbered {
+        Numbered { bytes: LAST_SEGMENT, ..*self }
     }
     #[inline(always)]
     fn is_acknowledgement(&self) -> bool {
@@ -158,6 +171,9 @@ impl Body for Full {
             nic: early.nic,
             unused: 0,
         }
+    }
+    fn last_segment(&self) -> Full {
+        Full { bytes: LAST_SEGMENT, ..*self }
     }
     #[inline(always)]
     fn is_acknowledgement(&self) -> bool {
@@ -223,6 +239,89 @@ pub struct Carried<S, N> {
     pub number: N,
 }
 
+/// What a message carries besides its content.
+pub trait Stamp: bytemuck::Pod + Default + Send {
+    /// What is known of it on shared links.
+    fn transit(&self) -> Transit;
+    fn set_transit(&mut self, transit: Transit);
+}
+
+/// A message on shared links: its number on its source, and when its last byte arrives.
+#[derive(Clone, Copy, Debug, Default, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C, packed)]
+pub struct Transit {
+    pub number: u32,
+    tail: u64,
+}
+
+/// The tail of a message whose last segment comes later.
+const LATER: u64 = u64::MAX;
+
+impl Transit {
+    /// A message of one segment, or one that did not use shared links if `tail` is 0.
+    #[inline(always)]
+    pub fn whole(number: u32, tail: Time) -> Transit {
+        Transit { number, tail: tail.ps().min(LATER - 1) }
+    }
+
+    /// A message whose last segment comes later.
+    #[inline(always)]
+    pub fn partial(number: u32) -> Transit {
+        Transit { number, tail: LATER }
+    }
+
+    /// When the last byte arrives; None if only its last segment tells.
+    #[inline(always)]
+    pub fn tail(&self) -> Option<Time> {
+        (self.tail != LATER).then_some(Time(self.tail))
+    }
+}
+
+impl Stamp for () {
+    #[inline(always)]
+    fn transit(&self) -> Transit {
+        Transit::default()
+    }
+    #[inline(always)]
+    fn set_transit(&mut self, _: Transit) {}
+}
+
+impl Stamp for u32 {
+    #[inline(always)]
+    fn transit(&self) -> Transit {
+        Transit::whole(*self, Time::ZERO)
+    }
+    #[inline(always)]
+    fn set_transit(&mut self, transit: Transit) {
+        *self = transit.number;
+    }
+}
+
+impl Stamp for Transit {
+    #[inline(always)]
+    fn transit(&self) -> Transit {
+        *self
+    }
+    #[inline(always)]
+    fn set_transit(&mut self, transit: Transit) {
+        *self = transit;
+    }
+}
+
+impl<S: bytemuck::Pod + Default + Send, N: Stamp> Stamp for Carried<S, N> {
+    #[inline(always)]
+    fn transit(&self) -> Transit {
+        let number = self.number;
+        number.transit()
+    }
+    #[inline(always)]
+    fn set_transit(&mut self, transit: Transit) {
+        let mut number = self.number;
+        number.set_transit(transit);
+        self.number = number;
+    }
+}
+
 const _: () = assert!(size_of::<Message<Compact, ()>>() == 28);
 const _: () = assert!(size_of::<Message<Numbered, ()>>() == 32);
 const _: () = assert!(size_of::<Message<Full, ()>>() == 40);
@@ -240,7 +339,7 @@ impl<B: Copy, S: Copy> Timed for Message<B, S> {
 }
 
 /// A message that ran on its receiver before its receive was posted.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Early {
     pub from: Rank,
     pub tag: Tag,
@@ -248,8 +347,12 @@ pub struct Early {
     pub send: u32,
     pub cpu: u8,
     pub nic: u8,
-    /// When its bytes have arrived, which can be after it ran if receives overlap.
+    /// When its bytes have arrived, which can be after it ran if receives overlap or links are shared.
     pub done: Time,
+    /// Its number on its source, if messages are numbered.
+    pub number: u32,
+    /// Whether its last segment tells when it has arrived, if that is later than `done`.
+    pub partial: bool,
 }
 
 impl Early {

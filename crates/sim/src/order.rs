@@ -1,7 +1,7 @@
 //! The order of events on one process. This is the only place that decides it.
 //!
 //! Among the events with the smallest eligible time, the one created first runs first; then
-//! acknowledgements, then local operations (sends, receives, computations, each in order of
+//! last segments of messages, then acknowledgements, then local operations (sends, receives, computations, each in order of
 //! appearance), then messages by source, and from one source in the order they were sent. Nothing else
 //! may influence the order: no insertion counter, no thread, no node.
 //!
@@ -17,6 +17,8 @@ use straggler_schedule::OperationKind;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[repr(u8)]
 pub enum Class {
+    /// The last segment of a message, which only completes the receive of that message.
+    LastSegment,
     Acknowledgement,
     Send,
     Recv,

@@ -1,5 +1,6 @@
 //! Results and errors of runs.
 
+use crate::ports::LinkLoads;
 use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -24,6 +25,8 @@ pub struct Outcome {
     pub threads: usize,
     /// Why the program could not finish, if it could not, and what it left behind.
     pub stuck: Option<Stuck>,
+    /// What the ports of shared links have done, if that was measured; on a cluster those of this member.
+    pub loads: LinkLoads,
 }
 
 impl Outcome {

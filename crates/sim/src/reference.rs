@@ -6,6 +6,7 @@
 //! Between processes the order matters only where the lookahead is 0 (an acknowledgement that takes
 //! no time): then events of equal time and creation are taken by class and rank, as everywhere else.
 
+mod ports;
 mod queue;
 
 use crate::control::{Control, Progress};
@@ -13,15 +14,18 @@ use crate::execution::{Execution, Happened, Incoming, Site, notify};
 use crate::host::Host;
 use crate::lanes::Lanes;
 use crate::latency::Latency;
-use crate::message::Early;
+use crate::message::{Early, Transit};
 use crate::observer::Observer;
 use crate::order::{Class, Key};
 use crate::outcome::{Blocked, Leftover, Outcome, Remains, RunError};
+use crate::ports::{Fabric, Passage, Segment, Tails};
 use crate::program::Program;
 use crate::release::Release;
 use crate::rules::{self, Rules, Sender, Sent};
+use ports::{Flight, Ports};
 use queue::RadixHeap;
 use std::iter;
+use straggler_model::topology::Port;
 use straggler_model::{Rank, Tag, Time};
 use straggler_noise::Noise;
 use straggler_schedule::{Operation, OperationKind};
@@ -33,6 +37,13 @@ enum Event<S> {
     Message(Incoming<S>),
     /// The acknowledgement of a message that this process sent.
     Acknowledgement(Incoming<S>),
+    /// A port serves the next segment.
+    Port(Port),
+    /// The last segment of message `number` of `from`.
+    LastSegment {
+        from: Rank,
+        number: u32,
+    },
 }
 
 /// One process.
@@ -50,6 +61,8 @@ struct Engine<'a, P: Program, N, L, O: Observer> {
     rules: &'a Rules<'a, N, L>,
     processes: Vec<Process<P>>,
     lanes: Lanes,
+    ports: Ports<O::Stamp>,
+    tails: Tails,
     state: P::Block,
     queue: RadixHeap,
     events: Vec<Event<O::Stamp>>,
@@ -80,6 +93,8 @@ pub(crate) fn run<P: Program, N: Noise, L: Latency, O: Observer>(
         rules,
         processes: (0..program.processes()).map(process).collect(),
         lanes: rules.lanes(0..program.processes(), program.largest_message()),
+        ports: Ports::new(rules.latency.fabric(), rules.least_entry()),
+        tails: Tails::default(),
         state: program.block(0..program.processes()),
         queue: RadixHeap::new(),
         events: Vec::new(),
@@ -140,7 +155,7 @@ impl<P: Program, N: Noise, L: Latency, O: Observer> Engine<'_, P, N, L, O> {
             Event::Message(Incoming { message, .. }) => {
                 rules::message_eligible(host, message.cpu, message.nic, t)
             }
-            Event::Acknowledgement(_) => t,
+            Event::Acknowledgement(_) | Event::Port(_) | Event::LastSegment { .. } => t,
         }
     }
 
@@ -191,14 +206,57 @@ impl<P: Program, N: Noise, L: Latency, O: Observer> Engine<'_, P, N, L, O> {
             }
             Event::Message(incoming) => {
                 self.messages += 1;
-                // If latencies are drawn, the order of sending is the message's number.
-                execution.run_message(&mut OnRank { engine: self, rank }, t, incoming, key.order as u32);
+                execution.run_message(&mut OnRank { engine: self, rank }, t, incoming);
             }
             Event::Acknowledgement(incoming) => {
                 execution.run_acknowledgement(&mut OnRank { engine: self, rank }, t, incoming);
             }
+            Event::Port(port) => {
+                self.rules.latency.fabric().into_iter().for_each(|fabric| self.serve(fabric, *port))
+            }
+            Event::LastSegment { from, number } => {
+                execution.run_last_segment(&mut OnRank { engine: self, rank }, t, *from, *number);
+            }
         }
         Ok(())
+    }
+
+    /// Sends a message through its first port, segment by segment.
+    fn launch(&mut self, fabric: &Fabric, first: Port, to: Rank, incoming: &Incoming<O::Stamp>) {
+        let count = fabric.topology.segment.count(incoming.message.bytes);
+        for number in 0..count {
+            let segment = Segment::new(&fabric.topology, incoming.message.bytes, number);
+            let passage = Passage { head: incoming.arrival, tail: Time::ZERO };
+            self.enter(fabric, first, Flight { incoming: *incoming, to, segment, passage });
+        }
+    }
+
+    /// Lets a segment wait for a port. Ports are asked after processes that run at the same time, stage by stage.
+    fn enter(&mut self, fabric: &Fabric, port: Port, flight: Flight<O::Stamp>) {
+        let (eligible, stage) = self.ports.enter(fabric, port, flight);
+        let order = (stage as u64) << 32 | u64::from(port);
+        self.push(0, Key { eligible, created: Time::NEVER, class: Class::Message, order }, Event::Port(port));
+    }
+
+    /// Serves the next segment of a port, which goes on to the next port or to its receiver.
+    fn serve(&mut self, fabric: &Fabric, port: Port) {
+        let Some(flight) = self.ports.serve(fabric, port) else { return };
+        let Flight { incoming, to, segment, passage } = flight;
+        let (from, number) = (incoming.message.from, incoming.transit.number);
+        if let Some(next) = fabric.next(port, from, to) {
+            return self.enter(fabric, next, flight);
+        }
+        let order = u64::from(from) << 32 | u64::from(number);
+        if segment.is_first() {
+            let (arrival, transit) = (passage.head, segment.transit(number, passage.tail));
+            let created = self.rules.sent_at(from, to, arrival);
+            let key = Key { eligible: arrival, created, class: Class::Message, order };
+            self.push(to, key, Event::Message(Incoming { arrival, transit, ..incoming }));
+        }
+        if segment.is_last() && segment.count > 1 {
+            let key = Key { eligible: passage.tail, created: Time::ZERO, class: Class::LastSegment, order };
+            self.push(to, key, Event::LastSegment { from, number });
+        }
     }
 
     fn conclude(self) -> Result<(Outcome, O), RunError> {
@@ -226,8 +284,8 @@ impl<P: Program, N: Noise, L: Latency, O: Observer> Engine<'_, P, N, L, O> {
         remains.finished(&finish);
         let (latest, ranks) = (remains.latest(), iter::once(0..finish.len() as Rank).collect());
         let stuck = remains.conclude()?;
-        let outcome =
-            Outcome { finish, ranks, latest, messages: self.messages, windows: 0, threads: 1, stuck };
+        let (messages, loads) = (self.messages, vec![(0, self.ports.into_loads())]);
+        let outcome = Outcome { finish, ranks, latest, messages, windows: 0, threads: 1, stuck, loads };
         Ok((outcome, self.observer))
     }
 }
@@ -256,6 +314,10 @@ impl<P: Program, N: Noise, L: Latency, O: Observer> Site<P, O> for OnRank<'_, '_
 
     fn lanes(&mut self) -> &mut Lanes {
         &mut self.engine.lanes
+    }
+
+    fn tails(&mut self) -> &mut Tails {
+        &mut self.engine.tails
     }
 
     fn sender(&mut self, cpu: u8, nic: u8) -> Sender<'_> {
@@ -297,15 +359,21 @@ impl<P: Program, N: Noise, L: Latency, O: Observer> Site<P, O> for OnRank<'_, '_
 
     fn send(&mut self, id: u32, operation: &Operation, sent: &Sent, stamp: O::Stamp) {
         let &Operation { amount: bytes, peer, tag, cpu, nic, .. } = operation;
-        let (from, drawn) = (u64::from(self.rank) << 32, self.engine.rules.latency.drawn().is_some());
+        let (from, latency) = (u64::from(self.rank) << 32, self.engine.rules.latency);
         let process = self.process();
         process.sent = process.sent.wrapping_add(1);
-        let before = if drawn { sent.number } else { process.sent };
+        let before = if latency.counts() { sent.number } else { process.sent };
         let order = from | u64::from(before);
-        let &Sent { arrival, created, .. } = sent;
+        let &Sent { arrival, created, number, .. } = sent;
         let key = Key { eligible: arrival, created, class: Class::Message, order };
-        let message = Early { from: self.rank, tag, bytes, send: id, cpu, nic, done: Time::ZERO };
-        self.engine.push(peer, key, Event::Message(Incoming { message, arrival, cause: stamp }));
+        let message = Early { from: self.rank, tag, bytes, send: id, cpu, nic, ..Early::default() };
+        let transit = Transit::whole(number, Time::ZERO);
+        let incoming = Incoming { message, arrival, transit, cause: stamp };
+        let fabric = latency.fabric();
+        match fabric.and_then(|fabric| Some((fabric, fabric.first(self.rank, peer)?))) {
+            None => self.engine.push(peer, key, Event::Message(incoming)),
+            Some((fabric, first)) => self.engine.launch(fabric, first, peer, &incoming),
+        }
     }
 
     fn acknowledge(&mut self, message: &Early, arrival: Time, stamp: O::Stamp) {
@@ -313,7 +381,7 @@ impl<P: Program, N: Noise, L: Latency, O: Observer> Site<P, O> for OnRank<'_, '_
         let created = self.engine.rules.matched_at(message.from, self.rank, arrival);
         let key = Key { eligible: arrival, created, class: Class::Acknowledgement, order };
         let message_of = Early { from: self.rank, ..*message };
-        let incoming = Incoming { message: message_of, arrival, cause: stamp };
+        let incoming = Incoming { message: message_of, arrival, transit: Transit::default(), cause: stamp };
         self.engine.push(message.from, key, Event::Acknowledgement(incoming));
     }
 }

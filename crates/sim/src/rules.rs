@@ -7,6 +7,8 @@
 use crate::host::{Cpu, Host};
 use crate::lanes::Lanes;
 use crate::latency::{Latency, OfLink};
+use crate::message::Transit;
+use crate::ports::Fabric;
 use std::ops::Range;
 use straggler_model::network::Draw;
 use straggler_model::{Link, Network, Rank, Time};
@@ -56,13 +58,13 @@ pub struct Charge {
 #[derive(Clone, Copy, Debug)]
 pub struct Sent {
     pub charge: Charge,
-    /// When the message is eligible at the receiver.
+    /// When the message is eligible at the receiver, or enters its first port.
     pub arrival: Time,
     /// Whether the send completes only when the receiver has matched the message.
     pub rendezvous: bool,
     /// The creation time of the message: when the send ran, or [`Rules::sent_at`] if latencies are drawn.
     pub created: Time,
-    /// How many messages the process has sent before, if latencies are drawn.
+    /// How many messages the process has sent before, if they are counted.
     pub number: u32,
 }
 
@@ -133,21 +135,62 @@ impl<N: Noise, L: Latency> Rules<'_, N, L> {
     /// Runs a send at `t`.
     #[inline(always)]
     pub fn send(&self, (rank, to): (Rank, Rank), sender: Sender<'_>, t: Time, bytes: u64) -> Sent {
-        self.send_at(&MessageCost::new(self.network.link(rank, to), bytes), (rank, to), sender, t)
+        self.send_at(&self.send_cost(rank, to, bytes), (rank, to), sender, t)
+    }
+
+    /// The sender's costs of a message. On shared links L is that of its ports, and G that of its first port.
+    #[inline(always)]
+    pub fn send_cost(&self, from: Rank, to: Rank, bytes: u64) -> MessageCost {
+        let link = self.network.link(from, to);
+        match self.routed(from, to) {
+            None => MessageCost::new(link, bytes),
+            Some(fabric) => {
+                let gap_per_byte = fabric.first_gap(from, to);
+                MessageCost::new(&Link { latency: Time::ZERO, gap_per_byte, ..*link }, bytes)
+            }
+        }
+    }
+
+    /// The receiver's costs of a message. On shared links G is that of its last port.
+    #[inline(always)]
+    pub fn recv_cost(&self, from: Rank, to: Rank, bytes: u64) -> MessageCost {
+        let link = self.network.link(from, to);
+        match self.routed(from, to) {
+            None => MessageCost::new(link, bytes),
+            Some(fabric) => {
+                MessageCost::new(&Link { gap_per_byte: fabric.last_gap(from, to), ..*link }, bytes)
+            }
+        }
+    }
+
+    /// The shared links that messages between two processes use, if they do.
+    #[inline(always)]
+    pub fn routed(&self, from: Rank, to: Rank) -> Option<&Fabric> {
+        self.latency.fabric().filter(|fabric| !fabric.together(from, to))
     }
 
     /// Runs a send at `t`, of a message whose costs are known. Noise during o does not delay the message.
     #[inline(always)]
     pub fn send_at(&self, cost: &MessageCost, (rank, to): (Rank, Rank), sender: Sender<'_>, t: Time) -> Sent {
         let Sender { cpu, send_free, lanes } = sender;
-        let Some(drawn) = self.latency.drawn() else {
+        if !self.latency.counts() {
             return self.charge_send(cost, rank, cpu, send_free, t);
-        };
+        }
         let number = lanes.count(rank);
-        let draw = drawn.draw(self.network.class(rank, to), rank, number);
+        let Some(drawn) = self.latency.drawn() else {
+            return Sent { number, ..self.charge_send(cost, rank, cpu, send_free, t) };
+        };
+        let class = self.network.class(rank, to);
+        let mut draw = drawn.draw(class, rank, number);
+        let routed = self.routed(rank, to).is_some();
+        if routed {
+            // The least latency stands for that of the route; what is more delays the message before its first port.
+            draw.latency = draw.latency - drawn.classes()[class].latency.smallest();
+        }
         let sent = self.charge_send(&cost.sending(&draw), rank, cpu, send_free, t);
         let arrival = lanes.arrival(rank, to, t, sent.arrival);
-        Sent { arrival, created: self.sent_at(rank, to, arrival), number, ..sent }
+        let created = if routed { t } else { self.sent_at(rank, to, arrival) };
+        Sent { arrival, created, number, ..sent }
     }
 
     #[inline(always)]
@@ -172,8 +215,8 @@ impl<N: Noise, L: Latency> Rules<'_, N, L> {
     }
 
     /// Runs a message on its receiver at `t`; `done` is when the matching receive completes. Also returns when its bytes have
-    /// arrived: a receive that is posted before then completes at that time. Without overlap it is zero, because the bytes
-    /// were paid for when the message ran.
+    /// arrived: a receive that is posted before then completes at that time. Without overlap and shared links it is zero,
+    /// because the bytes were paid for when the message ran.
     #[inline(always)]
     pub fn message(
         &self,
@@ -183,17 +226,48 @@ impl<N: Noise, L: Latency> Rules<'_, N, L> {
         t: Time,
         bytes: u64,
     ) -> (Charge, Time) {
-        let cost = MessageCost::new(self.network.link(came.from, came.to), bytes);
-        if self.overlap == Overlap::Never || !self.overlaps_by_link(came, bytes) {
-            return (self.message_at(&cost, came, cpu, recv_free, t), Time::ZERO);
-        }
+        let cost = self.recv_cost(came.from, came.to, bytes);
+        let (charge, arrived) = match self.overlap == Overlap::Never || !self.overlaps_by_link(came, bytes) {
+            true => (self.message_at(&cost, came, cpu, recv_free, t), Time::ZERO),
+            false => self.overlapped_message(&cost, came, cpu, recv_free, t),
+        };
+        let whole = self.whole_at(came, came.transit.tail().unwrap_or(Time::ZERO));
+        (Charge { done: charge.done.max(whole), ..charge }, arrived.max(whole))
+    }
+
+    /// Runs a message whose bytes arrive without using the receiver's CPU.
+    #[inline(always)]
+    fn overlapped_message(
+        &self,
+        cost: &MessageCost,
+        came: Arrival,
+        cpu: &mut Cpu,
+        recv_free: &mut Time,
+        t: Time,
+    ) -> (Charge, Time) {
         let mut room = None;
-        let cost = self.received(&cost, came, &mut room);
+        let cost = self.received(cost, came, &mut room);
         let noise = self.noise.charge_overhead(came.to, &mut cpu.quiet, t, t + cost.recv_overhead);
         *recv_free = t + cost.nic;
         cpu.free = t + cost.recv_overhead + noise + cost.overhead;
         let done = cpu.free.max(t + cost.recv_overhead + cost.gap);
         (Charge { done, noise }, done)
+    }
+
+    /// When a message is complete whose last byte arrives at `tail` over shared links: o_r later. Zero if that is zero.
+    #[inline(always)]
+    pub fn whole_at(&self, came: Arrival, tail: Time) -> Time {
+        if tail == Time::ZERO || self.latency.fabric().is_none() {
+            return Time::ZERO;
+        }
+        let recv_overhead = match self.latency.drawn() {
+            Some(drawn) => {
+                let class = self.network.class(came.from, came.to);
+                drawn.draw(class, came.from, came.transit.number).recv_overhead
+            }
+            None => self.network.link(came.from, came.to).recv_overhead,
+        };
+        tail + recv_overhead
     }
 
     /// Runs a message whose costs are known on its receiver at `t`, if receives do not overlap.
@@ -225,7 +299,7 @@ impl<N: Noise, L: Latency> Rules<'_, N, L> {
         match self.latency.drawn() {
             Some(drawn) if drawn.draws_overheads() => {
                 let class = self.network.class(came.from, came.to);
-                room.insert(cost.receiving(&drawn.draw(class, came.from, came.number)))
+                room.insert(cost.receiving(&drawn.draw(class, came.from, came.transit.number)))
             }
             _ => cost,
         }
@@ -245,22 +319,31 @@ impl<N: Noise, L: Latency> Rules<'_, N, L> {
     }
 
     /// When the acknowledgement of a message that `receiver` matched at `t` reaches `sender`. Acknowledgements keep
-    /// no order: they have no o and overtake messages even if latencies are constant.
+    /// no order: they have no o and overtake messages even if latencies are constant. On shared links they have the
+    /// latencies of the way back and never wait.
     #[inline(always)]
     pub fn acknowledged(&self, sender: Rank, receiver: Rank, lanes: &mut Lanes, t: Time) -> Time {
+        let class = self.network.class(sender, receiver);
+        let least = self.least_acknowledgement(sender, receiver, class);
         match (self.acknowledgement, self.latency.drawn()) {
             (Acknowledgement::Latency, Some(drawn)) => {
                 let number = lanes.count(receiver);
-                t + drawn.draw(self.network.class(sender, receiver), receiver, number).latency
+                let drawn_more =
+                    drawn.draw(class, receiver, number).latency - drawn.classes()[class].latency.smallest();
+                t + least + drawn_more
             }
-            _ => t + self.acknowledgement_of(self.network.class(sender, receiver)),
+            _ => t + least,
         }
     }
 
-    /// The creation time of a message that arrives at `arrival`: when its send ran. If latencies are drawn, the last
-    /// time at which it could have been sent, so that messages that wait for a CPU run in the order of arrival.
+    /// The creation time of a message that arrives at `arrival`: when its send ran. If latencies are drawn or links are
+    /// shared, the last time at which it could have been sent, so that messages that wait for a CPU run in the order of
+    /// arrival.
     #[inline(always)]
     pub fn sent_at(&self, from: Rank, to: Rank, arrival: Time) -> Time {
+        if let Some(fabric) = self.routed(from, to) {
+            return arrival - (self.least_send_overhead(self.network.class(from, to)) + fabric.least_latency);
+        }
         match self.latency.drawn() {
             None => arrival - self.network.link(from, to).flight(),
             Some(drawn) => arrival - drawn.classes()[self.network.class(from, to)].flight(),
@@ -270,7 +353,16 @@ impl<N: Noise, L: Latency> Rules<'_, N, L> {
     /// The creation time of an acknowledgement from `receiver` that reaches `sender` at `arrival`.
     #[inline(always)]
     pub fn matched_at(&self, sender: Rank, receiver: Rank, arrival: Time) -> Time {
-        arrival - self.acknowledgement_of(self.network.class(sender, receiver))
+        arrival - self.least_acknowledgement(sender, receiver, self.network.class(sender, receiver))
+    }
+
+    /// The latency A of an acknowledgement, or the smallest if it is drawn.
+    #[inline(always)]
+    fn least_acknowledgement(&self, sender: Rank, receiver: Rank, class: usize) -> Time {
+        match (self.acknowledgement, self.routed(receiver, sender)) {
+            (Acknowledgement::Latency, Some(fabric)) => fabric.latency(receiver, sender),
+            _ => self.acknowledgement_of(class),
+        }
     }
 
     /// The latency A of a link class, or the smallest if it is drawn.
@@ -282,16 +374,42 @@ impl<N: Noise, L: Latency> Rules<'_, N, L> {
         }
     }
 
-    /// Nothing a process does at t reaches another before t + lookahead. `largest` is the size of the largest
-    /// message: if it cannot be a rendezvous, there are no acknowledgements.
+    /// o_s of a link class, or the smallest if it is drawn.
+    #[inline(always)]
+    fn least_send_overhead(&self, class: usize) -> Time {
+        match self.latency.drawn() {
+            None => self.network.link_of(class).send_overhead,
+            Some(drawn) => drawn.classes()[class].send_overhead.smallest(),
+        }
+    }
+
+    /// The least time from a send to the first port of its message.
+    pub fn least_entry(&self) -> Time {
+        let classes = 0..self.network.links().count();
+        classes.map(|class| self.least_send_overhead(class)).min().unwrap_or(Time::ZERO)
+    }
+
+    /// Nothing a process does at t reaches another before t + lookahead, and nothing a port does at t another port that
+    /// is not in a later stage. `largest` is the size of the largest message: if it cannot be a rendezvous, there are no
+    /// acknowledgements.
     pub fn lookahead(&self, largest: u64) -> Time {
-        let lookahead =
-            self.latency.drawn().map_or_else(|| self.network.lookahead(), |drawn| drawn.lookahead());
+        let own = self.latency.drawn().map_or_else(|| self.network.lookahead(), |drawn| drawn.lookahead());
+        let (messages, least_route) = match self.latency.fabric().filter(|fabric| fabric.topology.hosts() > 1)
+        {
+            None => (own, Time::NEVER),
+            Some(fabric) => {
+                let through = self.least_entry() + fabric.least_latency;
+                let through =
+                    if fabric.topology.is_feed_forward() { through } else { through.min(fabric.least_hop) };
+                (if fabric.shares_hosts() { own.min(through) } else { through }, fabric.least_latency)
+            }
+        };
         if !self.network.may_rendezvous(largest) {
-            return lookahead;
+            return messages;
         }
         let classes = 0..self.network.links().count();
-        classes.map(|class| self.acknowledgement_of(class)).fold(lookahead, Time::min)
+        let least = classes.map(|class| self.acknowledgement_of(class)).fold(messages, Time::min);
+        if self.acknowledgement == Acknowledgement::Latency { least.min(least_route) } else { least }
     }
 
     /// Whether every send takes time.
@@ -302,11 +420,13 @@ impl<N: Noise, L: Latency> Rules<'_, N, L> {
         }
     }
 
-    /// The record of the messages that processes send; empty if latencies are not drawn.
+    /// The record of the messages that processes send; empty if they are not counted.
     pub fn lanes(&self, ranks: Range<Rank>, largest: u64) -> Lanes {
-        match self.latency.drawn() {
-            None => Lanes::default(),
-            Some(_) => Lanes::new(ranks, self.lookahead(largest)),
+        match (self.latency.counts(), self.latency.fabric()) {
+            (false, _) => Lanes::default(),
+            (true, None) => Lanes::new(ranks, self.lookahead(largest)),
+            // Messages must not overtake before their first port.
+            (true, Some(_)) => Lanes::new(ranks, self.least_entry().min(self.lookahead(largest))),
         }
     }
 }
@@ -324,8 +444,8 @@ pub struct Sender<'a> {
 pub struct Arrival {
     pub from: Rank,
     pub to: Rank,
-    /// Its number on its source, if latencies are drawn.
-    pub number: u32,
+    /// Its number on its source, if messages are counted, and when its last byte arrives, if it used shared links.
+    pub transit: Transit,
 }
 
 /// When a computation may run on `host`, given when it became ready.

@@ -3,10 +3,11 @@
 
 use crate::control::Control;
 use crate::host::{ManyLanes, OneLane};
-use crate::latency::{MaybeDrawn, OfLink};
+use crate::latency::{Anywhere, MaybeDrawn, OfLink};
 use crate::observer::{Nothing, Observer};
 use crate::observers::{Recorder, Selection, TimelineObserver, Watcher};
 use crate::outcome::{Outcome, RunError};
+use crate::ports::Fabric;
 use crate::program::Program;
 use crate::programs::{GraphProgram, Keeper, OverlappingProgram, Replay, Replayed, Tracked, Untracked};
 use crate::rules::{Acknowledgement, Overlap, Rules};
@@ -60,6 +61,8 @@ pub struct Simulation<'a> {
     pub noise: Option<&'a Injection>,
     /// The distribution from which each message draws its latency; None: the network's latency.
     pub latency: Option<&'a Drawn>,
+    /// The links that processes share; None: every pair has its own.
+    pub fabric: Option<&'a Fabric>,
     pub acknowledgement: Acknowledgement,
     /// The bytes of all messages arrive without using the receiver's CPU, not only those beyond their link's limit.
     pub receive_overlap: bool,
@@ -100,6 +103,7 @@ impl<'a> Simulation<'a> {
             network,
             noise: None,
             latency: None,
+            fabric: None,
             acknowledgement: Acknowledgement::Latency,
             receive_overlap: false,
             engine: EngineChoice::Auto,
@@ -193,7 +197,7 @@ impl<'a> Simulation<'a> {
     ) -> Observed<Watcher<'w>> {
         match workload {
             Workload::Graph(graph) => {
-                let program = GraphProgram::<ManyLanes>::new(graph, self.overlaps());
+                let program = GraphProgram::<ManyLanes>::new(graph, self.completes_late());
                 self.run_on_either(&program, control, watcher)
             }
             Workload::Collective { collective, cycles, compute } => {
@@ -202,7 +206,7 @@ impl<'a> Simulation<'a> {
             Workload::Application(application) => self.run_any_script(&**application, control, watcher),
             Workload::Script(script) => self.run_any_script(&**script, control, watcher),
             Workload::Traced(playback) => {
-                let program = Replay::new(playback, self.overlaps(), None);
+                let program = Replay::new(playback, self.completes_late(), None);
                 self.run_on_either(&program, control, watcher)
             }
             Workload::Butterfly(butterfly) => self.run_on_either(butterfly, control, watcher),
@@ -220,20 +224,20 @@ impl<'a> Simulation<'a> {
     }
 
     fn run_graph(&self, graph: &Graph, control: &mut Control<'_>) -> Result<Run, RunError> {
-        let program = GraphProgram::<OneLane>::new(graph, self.overlaps());
+        let program = GraphProgram::<OneLane>::new(graph, self.completes_late());
         match self.choose(graph.largest_message())? {
             (Engine::Reference, no_lookahead) if graph.lanes() == (1, 1) && control.cluster.is_none() => {
                 return Ok(self.run_reference(&program, control, &mut |_, _| Nothing, no_lookahead)?.0);
             }
-            (Engine::Windowed, _) if graph.lanes() == (1, 1) && !self.overlaps() => {}
+            (Engine::Windowed, _) if graph.lanes() == (1, 1) && !self.completes_late() => {}
             _ => {
-                let program = GraphProgram::<ManyLanes>::new(graph, self.overlaps());
+                let program = GraphProgram::<ManyLanes>::new(graph, self.completes_late());
                 return Ok(self.run_on_either(&program, control, &mut watch_nothing)?.0);
             }
         }
         let outcome = match (self.noise, self.latency) {
             (None, None) => windowed::run_graph(&program, &self.rules(&Silence), control)?,
-            (noise, _) => windowed::run_graph(&program, &self.any_rules(noise), control)?,
+            (noise, _) => windowed::run_graph(&program, &self.drawn_rules(noise), control)?,
         };
         Ok(unobserved(outcome))
     }
@@ -245,7 +249,7 @@ impl<'a> Simulation<'a> {
         keeper: Option<Arc<Keeper>>,
         control: &mut Control<'_>,
     ) -> Result<Run, RunError> {
-        let program = Replay::new(playback, self.overlaps(), keeper);
+        let program = Replay::new(playback, self.completes_late(), keeper);
         match self.choose(program.largest_message())?.0 {
             Engine::Windowed => Ok(self.run_windowed(&program, control, &mut |_, _| Nothing)?.0),
             _ => Ok(self.run_on_either(&program, control, &mut watch_nothing)?.0),
@@ -257,9 +261,10 @@ impl<'a> Simulation<'a> {
         if !self.in_windows_without_overlap(script)? {
             return Ok(self.run_any_script(script, control, &mut watch_nothing)?.0);
         }
-        let outcome = match (self.noise, self.latency) {
-            (None, None) => windowed::run_steps(script, &self.rules(&Silence), control)?,
-            (noise, _) => windowed::run_steps(script, &self.any_rules(noise), control)?,
+        let outcome = match (self.noise, self.latency, self.fabric) {
+            (noise, _, Some(_)) => windowed::run_steps(script, &self.any_rules(noise), control)?,
+            (None, None, None) => windowed::run_steps(script, &self.rules(&Silence), control)?,
+            (noise, _, None) => windowed::run_steps(script, &self.drawn_rules(noise), control)?,
         };
         Ok(unobserved(outcome))
     }
@@ -282,7 +287,7 @@ impl<'a> Simulation<'a> {
     /// Runs an application with a windowed engine compiled for it, if the windowed engine can run it.
     fn run_application(&self, application: &Application, control: &mut Control<'_>) -> Result<Run, RunError> {
         let windowed = self.choose(application.largest_message())?.0 == Engine::Windowed;
-        if !windowed || self.overlaps() || !application.overlaps() {
+        if !windowed || self.completes_late() || !application.overlaps() {
             return self.run_script(application, control);
         }
         let program = OverlappingProgram::<_, Untracked>::new(application);
@@ -302,7 +307,7 @@ impl<'a> Simulation<'a> {
             return self.run_script(&repeated(collective, cycles, compute), control);
         }
         let script = Once(collective);
-        if self.latency.is_some() || !self.in_windows_without_overlap(&script)? {
+        if self.latency.is_some() || self.fabric.is_some() || !self.in_windows_without_overlap(&script)? {
             return self.run_script(&script, control);
         }
         match collective {
@@ -331,6 +336,11 @@ impl<'a> Simulation<'a> {
         self.overlap() != Overlap::Never
     }
 
+    /// Whether receives may complete after their CPU is free.
+    fn completes_late(&self) -> bool {
+        self.overlaps() || self.fabric.is_some()
+    }
+
     fn overlap(&self) -> Overlap {
         match self.receive_overlap {
             true => Overlap::Always,
@@ -352,11 +362,20 @@ impl<'a> Simulation<'a> {
 
     /// Rules that decide at run time whether there is noise and whether latencies are drawn, which costs a comparison
     /// per event. Only the fast paths are compiled for each case.
-    fn any_rules<'b>(&'b self, noise: Option<&'b Injection>) -> Rules<'b, Injection, MaybeDrawn<'b>> {
+    fn drawn_rules<'b>(&'b self, noise: Option<&'b Injection>) -> Rules<'b, Injection, MaybeDrawn<'b>> {
+        self.rules_with(noise, MaybeDrawn(self.latency))
+    }
+
+    /// Like [`Simulation::drawn_rules`], and links may be shared.
+    fn any_rules<'b>(&'b self, noise: Option<&'b Injection>) -> Rules<'b, Injection, Anywhere<'b>> {
+        self.rules_with(noise, Anywhere { drawn: self.latency, fabric: self.fabric })
+    }
+
+    fn rules_with<'b, L>(&'b self, noise: Option<&'b Injection>, latency: L) -> Rules<'b, Injection, L> {
         Rules {
             network: self.network,
             noise: noise.unwrap_or(Injection::QUIET),
-            latency: MaybeDrawn(self.latency),
+            latency,
             acknowledgement: self.acknowledgement,
             overlap: self.overlap(),
         }

@@ -26,13 +26,14 @@ mod layout;
 mod mail;
 mod message_count;
 mod outgoing;
+mod ports;
 mod stepping;
 mod transport;
 
 use crate::checkpoint::Checkpoints;
 use crate::cluster::{Cluster, Shares};
 use crate::control::{Control, Progress};
-use crate::host::OneLane;
+use crate::host::{Host, OneLane};
 use crate::huge_pages;
 use crate::latency::Latency;
 use crate::observer::{Nothing, Observer};
@@ -48,6 +49,7 @@ use general::General;
 use graphs::Graphs;
 use keeping::Keeping;
 use layout::Layout;
+use ports::{FlightOf, Plan, Ports};
 use std::ops::Range;
 use std::panic::resume_unwind;
 use std::sync::atomic::AtomicBool;
@@ -113,6 +115,9 @@ type Part<'a, O> = Mutex<Option<Start<'a, O>>>;
 struct Shared<'a, A: Actors> {
     lookahead: Time,
     threads: Threads<actors::MessageOf<A>>,
+    /// Exchanges the flights of shared links, if there are any.
+    flights: Option<Threads<FlightOf<A>>>,
+    plan: Option<Plan>,
     parts: Vec<Part<'a, A::Observer>>,
     checkpoints: Option<&'a dyn Checkpoints>,
     stop: &'a AtomicBool,
@@ -170,8 +175,15 @@ fn run_actors<A: Actors>(
             Mutex::new(Some(Start { observer: observer(number as u32, layout.span(number)), finish }))
         };
         let parts = (0..layout.parts()).map(&mut part).collect();
+        let plan =
+            actors.rules().latency.fabric().map(|fabric| Plan::new(fabric, actors.rules().least_entry()));
+        let flights = plan.as_ref().map(|plan| {
+            let (members, own) = cluster.map_or((1, 0), |cluster| (cluster.size(), cluster.rank()));
+            Threads::new(plan.layout(members, own, layout.parts() as u32), cluster.is_some())
+        });
         let threads = Threads::new(layout, cluster.is_some());
-        let shared = gate.get_or_init(|| Shared { lookahead, threads, parts, checkpoints, stop });
+        let shared =
+            gate.get_or_init(|| Shared { lookahead, threads, flights, plan, parts, checkpoints, stop });
         let own = work(actors, 0, shared, cluster, progress);
         helpers.into_iter().for_each(|helper| helper.join().unwrap_or_else(|panic| resume_unwind(panic)));
         own
@@ -223,7 +235,18 @@ fn work<A: Actors>(
     let Some(Start { observer, finish }) = taken else { return Err(RunError::Interrupted) };
     // Memory is touched first by the thread that uses it.
     let mut slots = huge_pages::list_of(layout.processes_of(part), || actors.slot());
-    let mut domain = Domain::new(actors, layout, part, &mut slots, observer);
+    let fabric = actors.rules().latency.fabric().zip(shared.plan.as_ref()).zip(shared.flights.as_ref());
+    let rules = actors.rules();
+    // Then a process that may send again has let its last message through its first port.
+    let same_overheads =
+        rules.network.links().all(|link| link.send_overhead == rules.network.base.send_overhead);
+    let alone = A::Host::ONE_LANE && rules.latency.drawn().is_none() && same_overheads;
+    let ports =
+        fabric.map(|((fabric, plan), flights)| Ports::new(fabric, plan, &flights.layout, part, alone));
+    // One part alone keeps its flights.
+    let apart = cluster.is_some() || layout.parts() > 1 || layout.is_shared();
+    let mut flights = shared.flights.as_ref().filter(|_| apart).map(|flights| flights.end(part, cluster));
+    let mut domain = Domain::new(actors, layout, part, &mut slots, ports, observer);
     let mut frame = Frame::new(0, shared.lookahead, layout.shift());
     let mut keeping =
         Keeping::new(shared.checkpoints, part == 0 && cluster.is_none_or(|cluster| cluster.rank() == 0));
@@ -250,7 +273,7 @@ fn work<A: Actors>(
             keeping.keep(&mut domain, &frame, windows);
         }
         windows += 1;
-        sent = domain.run(&frame, shared.stop, &mut transport);
+        sent = domain.run(&frame, shared.stop, &mut transport, flights.as_mut());
     }
     let messages = domain.messages;
     Ok((domain.conclude(finish), messages, windows))
@@ -265,11 +288,13 @@ fn conclude<O>(
     outcome.threads = parts.len();
     let mut own: Result<(Remains, u64, u64), RunError> = Ok(<_>::default());
     let mut observers = Vec::with_capacity(parts.len());
+    let loads = &mut outcome.loads;
     for part in parts {
         own = join(
             own,
             part.map(|(concluded, messages, windows)| {
                 observers.push(concluded.observer);
+                loads.extend(concluded.loads);
                 (concluded.remains, messages, windows)
             }),
         );

@@ -21,6 +21,8 @@ mod golden;
 mod implicit;
 #[path = "sim/large_messages.rs"]
 mod large_messages;
+#[path = "sim/links.rs"]
+mod links;
 #[path = "sim/literal_butterfly.rs"]
 mod literal_butterfly;
 #[path = "sim/one_lane.rs"]
@@ -35,6 +37,8 @@ mod schedules;
 mod steps;
 #[path = "sim/synchronisation.rs"]
 mod synchronisation;
+#[path = "sim/topologies.rs"]
+mod topologies;
 #[path = "sim/traced.rs"]
 mod traced;
 #[path = "sim/traced_runs.rs"]

@@ -107,10 +107,14 @@ impl Noise {
     }
 
     /// The time over which a cause's detours are spread. Cores are measured in parallel, and a cause may be on all of
-    /// them. Sources of a description overlap, each in a stream of its own length.
+    /// them. Sources of a description overlap, each in a stream of its own length; one that only every n-th process gets
+    /// is as rare as if its stream were n times as long.
     pub fn length_of(&self, cause: CauseId) -> Time {
-        let own = |stream: &&Stream| self.measured.is_some() || stream.causes().any(|other| other == cause);
-        self.streams.iter().filter(own).fold(Time::ZERO, |sum, stream| sum + stream.length)
+        if self.measured.is_some() {
+            return self.streams.iter().fold(Time::ZERO, |sum, stream| sum + stream.length);
+        }
+        let own = self.streams.iter().filter(|stream| stream.causes().any(|other| other == cause));
+        own.fold(Time::ZERO, |sum, stream| sum + Time(stream.length.ps().saturating_mul(stream.every())))
     }
 
     /// The share of a process's time that a cause takes.
@@ -136,6 +140,14 @@ impl Stream {
         let inside = self.detours.get(from..to).unwrap_or_default();
         let detours = inside.iter().map(|detour| Detour { start: detour.start.since(begin), ..*detour });
         Stream { length: end.since(begin), detours: detours.collect(), ..self.clone() }
+    }
+
+    /// One of so many processes has this stream.
+    fn every(&self) -> u64 {
+        match self.who {
+            Who::Residue { modulus, .. } => modulus.into(),
+            Who::Everyone | Who::Ranks(..) => 1,
+        }
     }
 
     fn causes(&self) -> impl Iterator<Item = CauseId> + '_ {

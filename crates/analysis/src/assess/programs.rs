@@ -204,8 +204,7 @@ impl Question<'_> {
 
     /// What a row will cost: like the last one, but at least its fewest replicas.
     fn expected_cost(&self, collective: &Collective, last: Option<&Row>) -> u64 {
-        let fewest = u64::from(LEAST_REPLICAS) * u64::from(LEAST_CYCLES + 2) * cycle_cost(collective);
-        let least = fewest.saturating_mul(self.intervals.len() as u64);
+        let least = fewest_cost(collective).saturating_mul(self.intervals.len() as u64);
         least.max(last.map_or(self.effort.messages, |row| row.cost))
     }
 
@@ -249,6 +248,11 @@ impl Loop<'_> {
 /// Every third scale first: if time is short, large scales matter more than those in between.
 fn order(scales: usize) -> Vec<usize> {
     (0..scales).step_by(3).chain((0..scales).filter(|scale| scale % 3 != 0)).collect()
+}
+
+/// What the fewest replicas with the fewest cycles cost, in messages.
+pub(super) fn fewest_cost(collective: &Collective) -> u64 {
+    (u64::from(LEAST_REPLICAS) * u64::from(LEAST_CYCLES + 2)).saturating_mul(cycle_cost(collective))
 }
 
 /// What a cycle costs, in messages. Few processes do not fill the engine's windows.

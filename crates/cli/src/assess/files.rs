@@ -1,12 +1,8 @@
 //! The output folder of an assessment: numbers, charts and the recording.
 
 use crate::assess::{Json, Report, page, programs};
-use crate::kernel::console::to_json;
-use crate::kernel::exit::Outcome;
-use crate::kernel::findings::Finding;
-use crate::kernel::invocation::command_line;
-use crate::kernel::outputs::{make_folder, refuse_foreign, remove_outdated};
-use crate::kernel::{interrupt, pages};
+use crate::kernel::pages::{self, Finding, make_folder, refuse_foreign, remove_outdated};
+use crate::kernel::{Outcome, command_line, interrupt, to_json};
 use crate::noise::page as noise_page;
 use std::path::{Path, PathBuf};
 use straggler_model::provenance::Origin;

@@ -5,15 +5,15 @@ use crate::assess::words::{
     STAR, an_operation, depends_on_when, in_sentence, parts_left_out, remove_first, repeats,
 };
 use crate::assess::{Report, Subject, programs};
-use crate::kernel::findings::{Finding, FindingKind};
-use crate::kernel::invocation::quoted;
+use crate::kernel::pages::{Finding, FindingKind};
+use crate::kernel::quoted;
 use crate::noise::words::explained;
 use straggler_analysis::assess::{Curve, Point, ProgramPoint, Ranking};
 use straggler_analysis::inflection::Slowdown;
 use straggler_model::Time;
+use straggler_model::words::list;
 use straggler_noise::NoiseRecording;
 use straggler_noise::recording::UNNAMED;
-use straggler_model::words::list;
 use straggler_report::numbers::{NO_LONGER, NOTHING, counted, grouped, longer, percent, seconds, slowdown};
 
 /// Scales that the verdict mentions, besides the largest: a small job and a large one.

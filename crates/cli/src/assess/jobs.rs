@@ -1,9 +1,9 @@
 //! Other jobs on the node: programs that took too much time to be system noise.
 
 use straggler_measure::sources::names::is_program;
+use straggler_model::words::list_up_to;
 use straggler_noise::NoiseRecording;
 use straggler_noise::recording::SourceId;
-use straggler_model::words::list_up_to;
 use straggler_report::numbers::percent;
 
 /// A program with this share of the measured time is a job; daemons take less.

@@ -1,13 +1,10 @@
 //! `straggler assess` as typed.
 
 use crate::args::Common;
-use crate::kernel::checks::{ChecksOption, limits_help};
-use crate::kernel::devices::{DeviceOption, TypedDevice};
-use crate::kernel::exit::{Failure, Outcome};
-use crate::kernel::gates::refuse_unknown;
-use crate::kernel::outputs::refuse_unwritable;
+use crate::kernel::devices::{self, DeviceOption, TypedDevice};
+use crate::kernel::gates::{ChecksOption, limits_help, refuse_unknown};
 use crate::kernel::typed::{CoreList, cores_list, count, text};
-use crate::kernel::{devices, gates};
+use crate::kernel::{Failure, Outcome, metrics, refuse_unwritable};
 use crate::noise::measure::plan;
 use crate::noise::measure::plan::SourcesName;
 use crate::trace::reading::ReadingOptions;
@@ -182,7 +179,7 @@ pub enum Assessed {
 impl Plan {
     pub fn new(typed: Assess, common: &Common) -> Outcome<Plan> {
         devices::refuse_missing(typed.device.device)?;
-        refuse_unknown(&typed.checks, gates::OF_ASSESS)?;
+        refuse_unknown(&typed.checks, metrics::OF_ASSESS)?;
         refuse_unwritable(&typed.output)?;
         let what = Assessed::new(&typed)?;
         let noise = match typed.noise {

@@ -2,7 +2,7 @@
 
 use crate::assess::words::{in_sentence, remove_first};
 use crate::assess::{Report, findings};
-use crate::kernel::gates::{Metric, PROGRAM_SLOWDOWN};
+use crate::kernel::metrics::{Metric, PROGRAM_SLOWDOWN};
 use straggler_analysis::assess::ProgramPoint;
 use straggler_model::Time;
 use straggler_model::words::list;

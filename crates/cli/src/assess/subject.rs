@@ -3,8 +3,7 @@
 use crate::assess::jobs;
 use crate::assess::jobs::Jobs;
 use crate::assess::plan::{Origin, Plan};
-use crate::kernel::console::Console;
-use crate::kernel::exit::{Failure, Outcome};
+use crate::kernel::{Console, Failure, Outcome};
 use crate::noise::file;
 use crate::noise::measure::work;
 use crate::noise::measure::work::Batches;
@@ -13,11 +12,11 @@ use std::path::Path;
 use straggler_analysis::assess::{CauseName, Noise};
 use straggler_analysis::noise::Explained;
 use straggler_measure::sources::names::{OWN, SAMPLER};
-use straggler_noise::format::{Format, FormatOptions};
 use straggler_model::provenance::{Machine, Timer};
+use straggler_model::spelling;
+use straggler_noise::format::{Format, FormatOptions};
 use straggler_noise::recording::{Attribution, NoiseRecording};
 use straggler_noise::{DRAWN, Loaded, NoiseSpec, format};
-use straggler_model::spelling;
 
 /// The noise, and its recording if there is one.
 #[derive(Debug)]

@@ -1,10 +1,9 @@
 //! The workload that is exposed to the noise: collectives, or a program at several scales.
 
 use crate::assess::plan::{Assessed, Plan};
-use crate::kernel::console::Console;
-use crate::kernel::exit::{Failure, Outcome};
 use crate::kernel::memory::{available_bytes, refuse_too_much};
-use crate::network::file::load_network;
+use crate::kernel::{Console, Failure, Outcome};
+use crate::network::load_network;
 use crate::trace::traced;
 use crate::trace::traced::TraceRequest;
 use serde::Serialize;

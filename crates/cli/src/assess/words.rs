@@ -1,9 +1,8 @@
 //! An assessment on the console: the verdict, tables, then notes.
 
 use crate::assess::{Report, jobs, programs, tables};
-use crate::kernel::findings::{Finding, FindingKind};
-use crate::kernel::gates;
-use crate::kernel::gates::Metric;
+use crate::kernel::metrics::{self, Metric};
+use crate::kernel::pages::{Finding, FindingKind};
 use straggler_analysis::assess::Variation;
 use straggler_measure::sources::names::BELOW_THE_KERNEL;
 use straggler_report::numbers::{NOTHING, SLOWDOWN_LEGEND, counted, grouped, longer_range, slowdown_within};
@@ -159,15 +158,15 @@ pub fn parts_left_out(report: &Report) -> Option<String> {
 }
 
 pub fn metrics(report: &Report) -> Vec<Metric> {
-    let mut metrics = vec![Metric::new(&gates::NOISE_SHARE, report.subject.noise.share())];
+    let mut metrics = vec![Metric::new(&metrics::NOISE_SHARE, report.subject.noise.share())];
     metrics.extend(programs::metrics(report));
     for curve in &report.answer.curves {
         metrics.extend(curve.points.iter().map(|point| {
             let found = point.slowdown;
-            gates::metric(&curve.name, point.processes, found.median).within(found.low, found.high)
+            metrics::metric(&curve.name, point.processes, found.median).within(found.low, found.high)
         }));
         let searched = curve.points.last().map_or(0, |point| point.processes);
-        metrics.push(gates::inflection(&curve.name, curve.inflection, searched));
+        metrics.push(metrics::inflection(&curve.name, curve.inflection, searched));
     }
     metrics
 }

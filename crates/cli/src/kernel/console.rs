@@ -1,10 +1,12 @@
-//! The terminal: results go to stdout, everything else to stderr.
+//! The terminal: results go to stdout, everything else to stderr. All colours are chosen here.
 
 use crate::args::Common;
-use crate::kernel::exit::{Exit, Failure, Outcome};
-use crate::kernel::interrupt;
+use crate::kernel::defaults::{self, Setting};
+use crate::kernel::{Exit, Failure, Outcome, interrupt};
 use clap::error::ErrorKind;
+use clap::{ColorChoice, ValueEnum};
 use serde::Serialize;
+use std::ffi::OsString;
 use std::io;
 use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
@@ -23,6 +25,16 @@ pub struct Console {
     width: Option<usize>,
     /// The same for stderr.
     stderr_width: Option<usize>,
+    /// Whether stdout and stderr show colours.
+    colour: [bool; 2],
+}
+
+const BOLD: &str = "1";
+const RED: &str = "1;31";
+const YELLOW: &str = "33";
+
+fn paint(style: &str, text: &str) -> String {
+    format!("\x1b[{style}m{text}\x1b[0m")
 }
 
 impl Console {
@@ -37,6 +49,8 @@ impl Console {
             mute: false,
             width,
             stderr_width: self::width(terminal_size_of(io::stderr())),
+            colour: [io::stdout().is_terminal(), io::stderr().is_terminal()]
+                .map(|is_terminal| has_colour(common.color, is_terminal)),
         }
     }
 
@@ -47,15 +61,24 @@ impl Console {
 
     /// A console without warnings, notes and details.
     pub fn silent() -> Console {
-        Console { json: false, quiet: true, verbose: false, mute: false, width: None, stderr_width: None }
+        let (width, stderr_width, colour) = (None, None, [false; 2]);
+        Console { json: false, quiet: true, verbose: false, mute: false, width, stderr_width, colour }
     }
 
-    /// Prints a result for people on stdout. Sentences wrap at the terminal width; tables fit it already.
+    /// Prints a result for people on stdout. Sentences wrap at the terminal width; tables fit it already. The first line is
+    /// the answer if it is a sentence: it is bold.
     pub fn print(&self, text: &str) -> Outcome<()> {
-        match self.width {
-            Some(width) => self.print_verbatim(&wrap_prose(&visible(text), width)),
-            None => self.print_verbatim(text),
-        }
+        let text = visible(text);
+        let wrapped = |text: &str| self.width.map_or_else(|| text.into(), |width| wrap_prose(text, width));
+        let (first, rest) = text.split_at(text.find('\n').unwrap_or(text.len()));
+        let answer = wrapped(first);
+        let answer = if self.colour[0] && is_sentence(first) { paint(BOLD, &answer) } else { answer };
+        if self.mute { Ok(()) } else { write(&(answer + &wrapped(rest))) }
+    }
+
+    /// Whether details are printed, too.
+    pub fn is_verbose(&self) -> bool {
+        self.verbose
     }
 
     /// Prints without wrapping: text for other programs or for copying, such as scripts and commands.
@@ -79,7 +102,7 @@ impl Console {
     /// Prints a warning about the result.
     pub fn warn(&self, text: &str) {
         if !self.quiet {
-            self.print_err(&format!("warning: {text}"));
+            self.print_err(&format!("warning: {text}"), YELLOW);
         }
     }
 
@@ -93,16 +116,14 @@ impl Console {
     /// Prints a note on what was done, for example that a file was written.
     pub fn note(&self, text: &str) {
         if !self.quiet && !self.json {
-            self.print_err(text);
+            self.print_err(text, "");
         }
     }
 
-    /// Prints on stderr. Sentences wrap at the width of its terminal.
-    fn print_err(&self, text: &str) {
-        match self.stderr_width {
-            Some(width) => eprint_line(&wrap_prose(&visible(text), width)),
-            None => eprint_line(text),
-        }
+    /// Prints on stderr. Sentences wrap at the width of its terminal; the word before the first colon has the colour.
+    fn print_err(&self, text: &str, colour: &str) {
+        let wrap = |width| wrap_prose(&visible(text), width);
+        print_labelled(&self.stderr_width.map_or_else(|| visible(text).into(), wrap), colour, self.colour[1]);
     }
 
     pub fn may_show_progress(&self) -> bool {
@@ -119,22 +140,60 @@ impl Console {
         // One error is enough: a launcher may kill this process because another rank has exited.
         interrupt::silence();
         // The messages of the libraries include their causes, so only the outermost is printed.
+        let text = failure.error.to_string();
         if !self.mute {
-            print_error(&format!("error: {}", failure.error), self.stderr_width);
+            print_error(&format!("error: {text}"), self.stderr_width, self.colour[1]);
+            defaults::mentioned(&text).for_each(|setting| self.note(&format!("{setting}")));
         }
         ExitCode::from(failure.exit as u8)
     }
 }
 
+/// The value of --color in a command line that is not parsed yet.
+pub fn typed_color(words: &[OsString]) -> ColorChoice {
+    let mut texts = words.iter().filter_map(|word| word.to_str());
+    while let Some(word) = texts.next() {
+        let value = if word == "--color" { texts.next() } else { word.strip_prefix("--color=") };
+        if let Some(choice) = value.and_then(|value| ColorChoice::from_str(value, false).ok()) {
+            return choice;
+        }
+    }
+    ColorChoice::Auto
+}
+
+/// Prints an error that comes before the options are known. Returns the exit code.
+pub fn fail_early(failure: &Failure, color: ColorChoice) -> ExitCode {
+    let has_colour = has_colour(color, io::stderr().is_terminal());
+    print_error(&format!("error: {}", failure.error), width(terminal_size_of(io::stderr())), has_colour);
+    ExitCode::from(failure.exit as u8)
+}
+
+/// Whether to print colours: by default on a terminal, unless its environment says otherwise.
+fn has_colour(choice: ColorChoice, is_terminal: bool) -> bool {
+    let is_set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
+    match choice {
+        ColorChoice::Always => true,
+        ColorChoice::Never => false,
+        ColorChoice::Auto => {
+            is_terminal && is_set("NO_COLOR").is_none() && is_set("TERM").is_none_or(|term| term != "dumb")
+        }
+    }
+}
+
+fn is_sentence(line: &str) -> bool {
+    !line.starts_with(' ') && line.ends_with(['.', ':', '!', '?'])
+}
+
 /// Prints what the option parser says instead of returning arguments: help, the version, or an error. Returns the
 /// exit code.
-pub fn print_parser_message(error: &clap::Error) -> ExitCode {
+pub fn print_parser_message(error: &clap::Error, color: ColorChoice) -> ExitCode {
     let is_help = !error.use_stderr() || error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand;
     if is_help {
         // The parser has wrapped it. Nobody is left to read it if the pipe is closed.
         let _ = error.print();
     } else {
-        print_error(error.render().to_string().trim_end(), width(terminal_size_of(io::stderr())));
+        let has_colour = has_colour(color, io::stderr().is_terminal());
+        print_error(error.render().to_string().trim_end(), width(terminal_size_of(io::stderr())), has_colour);
     }
     code_of(error)
 }
@@ -143,10 +202,16 @@ pub fn code_of(error: &clap::Error) -> ExitCode {
     ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(Exit::Usage as u8))
 }
 
-fn print_error(text: &str, width: Option<usize>) {
-    match width {
-        Some(width) => eprint_line(&wrap_error(&visible(text), width)),
-        None => eprint_line(text),
+fn print_error(text: &str, width: Option<usize>, has_colour: bool) {
+    let wrap = |width| wrap_error(&visible(text), width);
+    print_labelled(&width.map_or_else(|| visible(text).into(), wrap), RED, has_colour);
+}
+
+/// Prints a text on stderr, whose first word, a label, may have a colour.
+fn print_labelled(text: &str, colour: &str, has_colour: bool) {
+    match text.split_once(':').filter(|_| has_colour && !colour.is_empty()) {
+        Some((label, rest)) => eprint_raw(&format!("{}{rest}", paint(colour, &format!("{label}:")))),
+        None => eprint_raw(text),
     }
 }
 
@@ -157,9 +222,23 @@ fn width(terminal: Option<(Width, Height)>) -> Option<usize> {
     stated.or(measured).filter(|&width| width > 0)
 }
 
-pub fn to_json(value: &impl Serialize) -> Outcome<String> {
-    let text = serde_json::to_string_pretty(value).map_err(|error| Failure::new(Exit::CheckFailed, error))?;
-    Ok(text + "\n")
+/// A result with the defaults that it used.
+#[derive(Serialize)]
+struct WithDefaults<'a, T> {
+    #[serde(flatten)]
+    result: &'a T,
+    defaults: &'a [Setting],
+}
+
+pub fn to_json(result: &impl Serialize) -> Outcome<String> {
+    let defaults = defaults::used();
+    let text = match defaults.is_empty() {
+        true => serde_json::to_string_pretty(result),
+        // Only an object can hold them.
+        false => serde_json::to_string_pretty(&WithDefaults { result, defaults })
+            .or_else(|_| serde_json::to_string_pretty(result)),
+    };
+    text.map(|text| text + "\n").map_err(|error| Failure::new(Exit::CheckFailed, error))
 }
 
 fn write(text: &str) -> Outcome<()> {
@@ -177,8 +256,12 @@ fn settle(written: io::Result<()>) -> Outcome<()> {
     }
 }
 
-/// Prints a line on stderr, without control characters. Errors of stderr (a full disk, a closed pipe) are ignored;
-/// `eprintln!` would panic.
+/// Prints a line on stderr, without control characters.
 pub fn eprint_line(line: &str) {
-    let _ = writeln!(io::stderr(), "{}", visible(line));
+    eprint_raw(&visible(line));
+}
+
+/// Errors of stderr (a full disk, a closed pipe) are ignored; `eprintln!` would panic.
+fn eprint_raw(line: &str) {
+    let _ = writeln!(io::stderr(), "{line}");
 }

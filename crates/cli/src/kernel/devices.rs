@@ -1,9 +1,7 @@
 //! GPUs for replicas, if there are any and the work is worth it.
 
 use crate::args::Common;
-use crate::kernel::allocator;
-use crate::kernel::console::Console;
-use crate::kernel::exit::{Failure, Outcome};
+use crate::kernel::{Console, Failure, Outcome, memory};
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 use straggler_gpu::cuda::Cuda;
@@ -106,7 +104,7 @@ const MANY_THREADS: usize = 4;
 pub fn use_threads(common: &Common) {
     let count = threads(common.threads.map(Into::into));
     if count >= MANY_THREADS {
-        allocator::grow_in_large_steps();
+        memory::grow_in_large_steps();
     }
     // Fails only if the pool exists already, which is impossible this early.
     let _ = rayon::ThreadPoolBuilder::new().num_threads(count).build_global();

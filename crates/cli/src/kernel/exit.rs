@@ -12,10 +12,11 @@ use straggler_measure::noise::MeasureError;
 use straggler_measure::sources::SourcesError;
 use straggler_model::latency::LatencyError;
 use straggler_model::network::NetworkError;
+use straggler_model::samples::SamplesError;
+use straggler_model::topology::TopologyError;
 use straggler_noise::format::{JoinError, WriteError};
 use straggler_noise::offsets::OffsetsError;
 use straggler_noise::{InjectionError, LoadError, SignatureError, signature_meant};
-use straggler_model::samples::SamplesError;
 use straggler_report::ReplaceError;
 use straggler_report::charts::SaveError;
 use straggler_report::study_results::ReadError as ResultsError;
@@ -23,6 +24,7 @@ use straggler_schedule::collectives::{CollectiveError, SelectorError};
 use straggler_schedule::goal::ReadError;
 use straggler_schedule::workloads::WorkloadError;
 use straggler_sim::outcome::RunError;
+use straggler_sim::ports::FabricError;
 use straggler_sim::programs::ButterflyError;
 use straggler_sim::resampling::ResamplingError;
 use straggler_trace::format::directory::OpenError;
@@ -70,6 +72,22 @@ impl Failure {
 
     pub fn interrupted() -> Failure {
         Failure::new(Exit::Interrupted, anyhow::Error::msg("interrupted: nothing was written"))
+    }
+}
+
+impl From<TopologyError> for Failure {
+    fn from(error: TopologyError) -> Failure {
+        match error {
+            TopologyError::Unreadable { path, fault } => unreadable(&path, &fault),
+            TopologyError::InFile { .. } => Failure::new(Exit::BadInput, error),
+            _ => Failure::new(Exit::Usage, error),
+        }
+    }
+}
+
+impl From<FabricError> for Failure {
+    fn from(error: FabricError) -> Failure {
+        Failure::new(Exit::Usage, error)
     }
 }
 

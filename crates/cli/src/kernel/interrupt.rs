@@ -2,7 +2,7 @@
 //! second signal, the program exits at once. A file or folder that was being written is removed.
 
 use crate::kernel::console::eprint_line;
-use crate::kernel::exit::{Exit, Failure, Outcome};
+use crate::kernel::{Exit, Failure, Outcome};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use straggler_measure::sources::tracefs;
 use straggler_model::replace::discard_all;

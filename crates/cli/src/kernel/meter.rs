@@ -1,14 +1,19 @@
 //! A progress bar on stderr, for work that lasts longer than a second. Without a terminal, a line every half minute.
+//! Progress is a percentage and the time left, in all commands.
 
-use crate::kernel::console::{Console, eprint_line};
-use indicatif::{HumanDuration, ProgressBar, ProgressStyle};
+mod pace;
+
+use crate::kernel::Console;
+use crate::kernel::console::eprint_line;
+use indicatif::{ProgressBar, ProgressStyle};
+use pace::{Pace, TimeLeft};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, OnceLock};
+use std::sync::{Mutex, MutexGuard, OnceLock};
 use std::time::{Duration, Instant};
-use straggler_report::numbers::rounded;
 
-/// Shorter work shows nothing.
+/// Shorter work shows no bar; after that, the bar changes this often.
 const PATIENCE: Duration = Duration::from_secs(1);
+const BAR_EVERY: Duration = Duration::from_millis(100);
 
 /// Without a terminal, long work prints its progress this often.
 const LINES_EVERY: Duration = Duration::from_secs(30);
@@ -16,75 +21,71 @@ const LINES_EVERY: Duration = Duration::from_secs(30);
 /// Counts the messages or exchanges of one or several runs, from any thread.
 #[derive(Debug)]
 pub struct Meter {
-    shown: bool,
+    /// Whether progress is a bar, or a line from time to time.
+    has_bar: bool,
     started: Instant,
     expected: u64,
-    unit: &'static str,
     done: AtomicU64,
     bar: OnceLock<ProgressBar>,
-    /// Milliseconds after the start at which the next line is due; None if no lines are printed.
-    next_line: Option<AtomicU64>,
+    left: Mutex<TimeLeft>,
+    /// Milliseconds after the start at which progress is shown next; None if it is not shown.
+    next: Option<AtomicU64>,
 }
 
 impl Meter {
-    /// A meter for `expected` messages in total.
+    /// A meter for `expected` messages, or other units of work, in total.
     pub fn new(console: &Console, expected: u64) -> Meter {
-        Meter::with_unit(console, expected, "messages")
-    }
-
-    /// A meter for `expected` units of another kind.
-    pub fn with_unit(console: &Console, expected: u64, unit: &'static str) -> Meter {
+        let has_bar = console.may_show_progress();
+        let first = if has_bar { PATIENCE } else { LINES_EVERY };
         Meter {
-            shown: console.may_show_progress(),
+            has_bar,
             started: Instant::now(),
             expected,
-            unit,
             done: AtomicU64::new(0),
             bar: OnceLock::new(),
-            next_line: console.may_write_lines().then(|| AtomicU64::new(LINES_EVERY.as_millis() as u64)),
+            left: Mutex::default(),
+            next: (has_bar || console.may_write_lines()).then(|| AtomicU64::new(first.as_millis() as u64)),
         }
     }
 
     /// Adds to the count.
     pub fn advance(&self, more: u64) {
-        if !self.shown && self.next_line.is_none() {
-            return;
-        }
+        let Some(next) = &self.next else { return };
         let done = self.done.fetch_add(more, Ordering::Relaxed) + more;
-        if let Some(due) = &self.next_line {
-            return self.line(done, due);
-        }
-        if self.bar.get().is_some() || self.started.elapsed() > PATIENCE {
-            self.bar.get_or_init(|| new_bar(self)).set_position(done);
-        }
-    }
-}
-
-impl Meter {
-    fn line(&self, done: u64, due: &AtomicU64) {
-        let elapsed = self.started.elapsed();
-        let now = elapsed.as_millis() as u64;
-        let mine = due.load(Ordering::Relaxed);
-        let next = now + LINES_EVERY.as_millis() as u64;
-        // The thread that moves the mark prints the line.
-        if now < mine || due.compare_exchange(mine, next, Ordering::Relaxed, Ordering::Relaxed).is_err() {
+        let now = self.started.elapsed().as_millis() as u64;
+        let due = next.load(Ordering::Relaxed);
+        let every = if self.has_bar { BAR_EVERY } else { LINES_EVERY }.as_millis() as u64;
+        // The thread that moves the mark shows the progress.
+        if now < due || next.compare_exchange(due, now + every, Ordering::Relaxed, Ordering::Relaxed).is_err()
+        {
             return;
         }
-        let share = (done as f64 / self.expected.max(1) as f64).min(1.0);
-        let left = Duration::from_secs_f64(elapsed.as_secs_f64() * (1.0 / share.max(1e-9) - 1.0).min(1e6));
-        let (percent, expected) = (share * 100.0, rounded(self.expected as f64));
-        eprint_line(&format!(
-            "{percent:.0} % of {expected} {}, about {} left",
-            self.unit,
-            HumanDuration(left)
-        ));
+        let progress = self.progress(done);
+        if self.has_bar {
+            let bar = self.bar.get_or_init(|| new_bar(self.expected));
+            bar.set_message(progress);
+            bar.set_position(done);
+        } else {
+            eprint_line(&progress);
+        }
+    }
+
+    /// "43 %, about 20 s left".
+    fn progress(&self, done: u64) -> String {
+        let (now, share) = (self.started.elapsed().as_secs_f64(), self.share(done));
+        let left = now * (1.0 / share.max(1e-9) - 1.0);
+        let left = locked(&self.left).tell(share, left, now);
+        format!("{:.0} %{}", share * 100.0, left.map_or_else(String::new, |left| format!(", {left}")))
+    }
+
+    fn share(&self, done: u64) -> f64 {
+        (done as f64 / self.expected.max(1) as f64).min(1.0)
     }
 }
 
-fn new_bar(meter: &Meter) -> ProgressBar {
-    let bar = ProgressBar::new(meter.expected).with_elapsed(meter.started.elapsed());
-    let template = format!("{{wide_bar}} {{percent}} % of {{human_len}} {}, {{eta}} left", meter.unit);
-    if let Ok(style) = ProgressStyle::with_template(&template) {
+fn new_bar(expected: u64) -> ProgressBar {
+    let bar = ProgressBar::new(expected);
+    if let Ok(style) = ProgressStyle::with_template("{wide_bar} {msg}") {
         bar.set_style(style);
     }
     bar
@@ -95,6 +96,7 @@ fn new_bar(meter: &Meter) -> ProgressBar {
 pub struct Stages {
     bar: Option<ProgressBar>,
     pace: Mutex<Pace>,
+    left: Mutex<TimeLeft>,
 }
 
 impl Stages {
@@ -107,7 +109,7 @@ impl Stages {
                 Err(_) => bar,
             }
         });
-        Stages { bar, pace: Mutex::new(Pace::new(rate)) }
+        Stages { bar, pace: Mutex::new(Pace::new(rate)), left: Mutex::default() }
     }
 
     /// The work ends after this many seconds at the latest: it is then cut short.
@@ -126,20 +128,25 @@ impl Stages {
     /// Adds to the number of messages done.
     pub fn advance(&self, more: u64) {
         if let Some(bar) = &self.bar {
-            let left = self.pace(|pace| {
-                pace.advance(more, bar.elapsed().as_secs_f64());
-                pace.left()
+            let now = bar.elapsed().as_secs_f64();
+            let (share, left) = self.pace(|pace| {
+                pace.advance(more, now);
+                (pace.share(), pace.left())
             });
-            let said =
-                left.map(|left| format!(", about {} left", HumanDuration(Duration::from_secs_f64(left))));
-            bar.set_prefix(said.unwrap_or_default());
+            let left = locked(&self.left).tell(share, left, now);
+            bar.set_prefix(left.map_or_else(String::new, |left| format!(", {left}")));
             bar.tick();
         }
     }
 
     fn pace<T>(&self, change: impl FnOnce(&mut Pace) -> T) -> T {
-        change(&mut self.pace.lock().unwrap_or_else(|poisoned| poisoned.into_inner()))
+        change(&mut locked(&self.pace))
     }
+}
+
+/// What a mutex holds, even if another thread panicked with it.
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
 impl Drop for Stages {
@@ -155,121 +162,5 @@ impl Drop for Meter {
         if let Some(bar) = self.bar.get() {
             bar.finish_and_clear();
         }
-    }
-}
-
-/// Below this share of the work no estimate is given: the first runs are small and dominated by start-up.
-const ENOUGH: f64 = 0.05;
-
-/// Weight of the expected rate: it counts like this many seconds of measured work.
-const PRIOR: f64 = 1.0;
-
-#[derive(Clone, Copy, Debug)]
-pub struct Pace {
-    /// Expected messages per second.
-    expected: f64,
-    /// Messages and seconds so far.
-    all: u64,
-    now: f64,
-    ahead: u64,
-    /// Time limit in seconds after the start; the remaining work is cut short then.
-    end: f64,
-}
-
-impl Pace {
-    /// Work at this expected rate.
-    pub fn new(expected: f64) -> Pace {
-        Pace { expected: expected.max(1.0), all: 0, now: 0.0, ahead: 0, end: f64::INFINITY }
-    }
-
-    /// The work ends at the latest this many seconds after the start.
-    pub fn end_after(&mut self, seconds: f64) {
-        self.end = seconds;
-    }
-
-    /// Sets the number of remaining messages, as known now.
-    pub fn begin(&mut self, ahead: u64) {
-        self.ahead = ahead;
-    }
-
-    /// Adds messages that are done, at this number of seconds after the start.
-    pub fn advance(&mut self, more: u64, now: f64) {
-        self.all = self.all.saturating_add(more);
-        self.ahead = self.ahead.saturating_sub(more);
-        self.now = now.max(0.0);
-    }
-
-    /// Messages per second over all work so far. The cost of a message differs so much between collectives that the
-    /// latest rate predicts the next worse than the average does.
-    fn rate(&self) -> f64 {
-        (PRIOR * self.expected + self.all as f64) / (PRIOR + self.now)
-    }
-
-    /// Remaining seconds, once enough work is done for an estimate.
-    pub fn left(&self) -> Option<f64> {
-        let all = self.all as f64 + self.ahead as f64;
-        let left = (self.ahead as f64 / self.rate()).min(1e6).min((self.end - self.now).max(0.0));
-        (self.all as f64 >= ENOUGH * all && all > 0.0).then_some(left)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Scales that double: small ones take ten times as long per message, large ones, with noise, three times. The estimate
-    /// must stay within a factor of four of the truth; a plain extrapolation starts at more than an hour.
-    #[test]
-    fn what_is_left_is_near_what_comes() {
-        let stages: Vec<(u64, f64)> = (0..24)
-            .map(|scale| {
-                let messages = 10u64 << scale;
-                let cost = if scale < 12 {
-                    1e-6
-                } else if scale > 20 {
-                    3e-7
-                } else {
-                    1e-7
-                };
-                (messages, cost)
-            })
-            .collect();
-        let whole: f64 = stages.iter().map(|&(messages, cost)| messages as f64 * cost).sum();
-        let (mut pace, mut now, mut told) = (Pace::new(2e7), 0.0, 0);
-        for (index, &(messages, cost)) in stages.iter().enumerate() {
-            pace.begin(stages[index..].iter().map(|stage| stage.0).sum());
-            for _ in 0..100 {
-                now += (messages / 100) as f64 * cost;
-                pace.advance(messages / 100, now);
-                if let Some(left) = pace.left() {
-                    told += 1;
-                    let comes = whole - now;
-                    assert!(left < 4.0 * comes + 2.0 && left > comes / 4.0 - 2.0, "{left} {comes}");
-                }
-            }
-        }
-        assert!(told > 300, "{told}");
-    }
-
-    /// Work with a time limit never lasts longer than that, however slow it is.
-    #[test]
-    fn what_is_cut_is_not_left() {
-        let mut pace = Pace::new(1e7);
-        pace.end_after(40.0);
-        pace.begin(1_000_000_000);
-        pace.advance(60_000_000, 30.0);
-        assert_eq!(pace.left(), Some(10.0));
-        pace.advance(1, 41.0);
-        assert_eq!(pace.left(), Some(0.0));
-    }
-
-    #[test]
-    fn nothing_is_said_too_early() {
-        let mut pace = Pace::new(1e7);
-        pace.begin(1_000_000);
-        pace.advance(10_000, 5.0);
-        assert_eq!(pace.left(), None);
-        pace.advance(90_000, 6.0);
-        assert!(pace.left().is_some());
     }
 }

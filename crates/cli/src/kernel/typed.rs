@@ -1,19 +1,20 @@
 //! Whole numbers within bounds, as [`units::count`] reads them.
 
+use crate::kernel::Outcome;
 use clap::Error;
 use clap::builder::{OsStringValueParser, PathBufValueParser, TypedValueParser};
 use clap::error::{ContextKind, ContextValue};
 use std::fmt::Display;
 use std::ops::Bound::{Excluded, Included, Unbounded};
-use std::ops::RangeBounds;
+use std::ops::{Deref, RangeBounds};
 use std::path::PathBuf;
 use std::str::FromStr;
 use straggler_measure::cores;
-use straggler_noise::NoiseSpec;
 use straggler_model::path_text::text_of;
 use straggler_model::spelling::nearest;
-use straggler_model::units::group_whole_part;
-use straggler_model::{Rank, Time, units};
+use straggler_model::units::{self, group_whole_part};
+use straggler_model::{Rank, Time};
+use straggler_noise::NoiseSpec;
 
 /// Numbers that options take.
 pub trait Whole: TryFrom<u128> + PartialOrd + Display + Copy {
@@ -147,6 +148,31 @@ pub struct CoreList(pub Vec<u32>);
 
 pub fn cores_list(text: &str) -> Result<CoreList, String> {
     cores::parse(text).map(CoreList).map_err(|fault| fault.to_string())
+}
+
+/// Options that may contradict each other, or name places that cannot be written.
+pub trait Check {
+    /// Checks everything that can be checked without doing the work.
+    fn check(&self) -> Outcome<()>;
+}
+
+/// Options that passed their check.
+#[derive(Debug)]
+pub struct Valid<T>(T);
+
+impl<T: Check> Valid<T> {
+    pub fn new(typed: T) -> Outcome<Valid<T>> {
+        typed.check()?;
+        Ok(Valid(typed))
+    }
+}
+
+impl<T> Deref for Valid<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.0
+    }
 }
 
 #[cfg(test)]

@@ -1,13 +1,8 @@
 //! `straggler latency compare` as typed.
 
-pub mod tables;
 pub mod words;
-
-use crate::kernel::checks::{LimitsOption, limits_help};
-use crate::kernel::console::Console;
-use crate::kernel::exit::{Exit, Failure, Outcome};
-use crate::kernel::gates::refused;
-use crate::kernel::pages;
+use crate::kernel::gates::{LimitsOption, limits_help, refused};
+use crate::kernel::{Console, Exit, Failure, Outcome, pages};
 use crate::latency::file;
 use crate::latency::file::LatencyFile;
 use crate::report::ReportOption;
@@ -94,7 +89,7 @@ pub fn run(typed: &Compare, seed: u64, console: &Console) -> Outcome<()> {
     let gates = gates(&typed.limits)?;
     let (sets, mut warnings) = matched(&files, &typed.series, !gates.is_empty())?;
     let answer = CompareAnswer::new(&files, &sets, &gates, seed, &mut warnings)?;
-    pages::write_asked(typed.report.report.as_ref(), console, || tables::page(&answer, &files, &sets))?;
+    pages::write_asked(typed.report.report.as_ref(), console, || words::page(&answer, &files, &sets))?;
     if console.json {
         console.print_json(&answer)?;
     } else {

@@ -1,29 +1,29 @@
 //! `straggler latency diagnose` as typed.
 
-pub mod answer;
 pub mod hints;
 pub mod page;
 pub mod words;
-
-use crate::kernel::console::Console;
-use crate::kernel::exit::{Failure, Outcome, unreadable};
-use crate::kernel::pages;
-use crate::latency::diagnose::answer::DiagnosisAnswer;
-use crate::latency::file;
-use crate::latency::file::LatencyFile;
+use crate::kernel::exit::unreadable;
+use crate::kernel::{Console, Failure, Outcome, pages};
+use crate::latency::diagnose::hints::HintAnswer;
+use crate::latency::file::{self, LatencyFile};
 use crate::noise::file as noise_file;
 use crate::report::ReportOption;
 use clap::Args;
+use serde::Serialize;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use straggler_analysis::latency::Diagnosis;
+use straggler_analysis::latency::diagnose::GroupFound;
+use straggler_analysis::latency::stationarity::Apart;
 use straggler_model::Time;
 use straggler_model::latency::Measurement;
-use straggler_noise::NoiseRecording;
-use straggler_noise::format::FormatOptions;
 use straggler_model::provenance::Origin;
 use straggler_model::switches::Switches;
 use straggler_model::units::TimeUnit;
+use straggler_noise::NoiseRecording;
+use straggler_noise::format::FormatOptions;
+use straggler_report::numbers::percent;
 
 const EXAMPLES: &str = "\
 EXAMPLES
@@ -97,7 +97,7 @@ pub fn run(typed: &Diagnose, console: &Console) -> Outcome<()> {
 const MOST_NAMED: usize = 5;
 
 /// Sets the switch of each process. Nodes that are not in the file have none; a warning names them.
-pub fn lay_over(path: &Path, file: &mut LatencyFile) -> Outcome<()> {
+fn lay_over(path: &Path, file: &mut LatencyFile) -> Outcome<()> {
     let fault = |what: String| Failure::bad_input(format!("{}: {what}", path.display()));
     let text = std::fs::read_to_string(path).map_err(|fault| unreadable(path, &fault))?;
     let switches = Switches::parse(&text).map_err(|error| fault(error.to_string()))?;
@@ -132,7 +132,7 @@ pub fn lay_over(path: &Path, file: &mut LatencyFile) -> Outcome<()> {
 const TOGETHER_S: u64 = 10;
 
 /// Reasons to doubt that the noise was recorded during the measurement. A missing host or date is no doubt.
-pub fn doubts(measurement: &Measurement, recording: &NoiseRecording) -> Vec<String> {
+fn doubts(measurement: &Measurement, recording: &NoiseRecording) -> Vec<String> {
     other_host(measurement, recording).into_iter().chain(other_time(measurement, recording)).collect()
 }
 
@@ -191,6 +191,53 @@ fn started(origin: &Origin) -> Option<u64> {
 
 fn seconds(ps: u128) -> u64 {
     u64::try_from(ps.div_ceil(1_000_000_000_000)).unwrap_or(u64::MAX)
+}
+
+#[derive(Serialize)]
+pub struct DiagnosisAnswer {
+    pub file: String,
+    pub kernel: String,
+    pub synthetic: bool,
+    pub verdict: String,
+    /// The hints as text, with their evidence.
+    pub hints: Vec<HintAnswer>,
+    pub groups: Vec<GroupFound>,
+    pub warnings: Vec<String>,
+}
+
+impl DiagnosisAnswer {
+    pub fn new(file: &LatencyFile, diagnosis: Diagnosis, with_noise: bool) -> DiagnosisAnswer {
+        let mut hints: Vec<HintAnswer> =
+            diagnosis.hints.iter().map(|hint| hints::phrase(hint, &diagnosis.groups, with_noise)).collect();
+        // With a recording of noise, what it explains was the question.
+        hints.sort_by_key(|hint| hint.hint != "noise");
+        let mut warnings = file.warnings.clone();
+        warnings.extend(diagnosis.empty.iter().map(|name| format!("{name}: there are no trials")));
+        for group in &diagnosis.groups {
+            warnings.extend(words::doubts(group));
+        }
+        DiagnosisAnswer {
+            file: file.name.clone(),
+            kernel: file.measurement.kernel.clone(),
+            synthetic: file.measurement.is_synthetic(),
+            verdict: words::verdict(&hints, &diagnosis.groups),
+            hints,
+            groups: diagnosis.groups,
+            warnings,
+        }
+    }
+}
+
+pub fn apart(these: Apart, first: &str) -> String {
+    let Apart { cycles, change } = these;
+    let (which, take) = match (cycles, first) {
+        (1, "") => ("one cycle".into(), "takes"),
+        (1, first) => (format!("the {first}cycle"), "takes"),
+        (_, "") => (format!("{cycles} cycles"), "take"),
+        (_, first) => (format!("the {first}{cycles} cycles"), "take"),
+    };
+    let side = if change < 0.0 { "shorter" } else { "longer" };
+    format!("{which} {take} {} {side} than the others", percent(change.abs()))
 }
 
 #[cfg(test)]

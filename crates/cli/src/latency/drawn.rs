@@ -1,12 +1,9 @@
 //! Random latencies of messages, as typed.
 
-use crate::kernel::exit::{Failure, Outcome};
-use crate::kernel::outputs::refuse_missing_folder;
-use crate::kernel::valid::Check;
+use crate::kernel::{Check, Failure, Outcome, refuse_missing_folder};
 use crate::latency::compare::{Compare, gates};
 use crate::latency::diagnose::Diagnose;
-use crate::latency::file;
-use crate::latency::merge::Merge;
+use crate::latency::{Merge, file};
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 use std::path::Path;

@@ -1,6 +1,7 @@
 //! Files of measured latencies: .lat files, and lists of times from any other program.
 
-use crate::kernel::exit::{Failure, Outcome, Wanted, mistaken, unreadable};
+use crate::kernel::exit::{Wanted, mistaken, unreadable};
+use crate::kernel::{Failure, Outcome};
 use std::path::Path;
 use straggler_analysis::latency::messages::SizeOption;
 use straggler_analysis::latency::{Group, messages};
@@ -163,7 +164,7 @@ pub fn is_measurement(path: &Path) -> bool {
 }
 
 /// Measurements are JSON; lists of times never are.
-pub fn is_ours(bytes: &[u8]) -> bool {
+fn is_ours(bytes: &[u8]) -> bool {
     bytes.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{')
 }
 

@@ -3,9 +3,8 @@
 use crate::assess::nodes;
 use crate::assess::nodes::plan::Plan;
 use crate::kernel::devices::use_threads;
-use crate::kernel::exit::Outcome;
-use crate::kernel::invocation::command_line;
 use crate::kernel::typed::{count, text};
+use crate::kernel::{Outcome, command_line};
 use crate::mpi::Process;
 use crate::noise::measure::plan::SourcesName;
 use clap::Args;

@@ -1,8 +1,7 @@
 //! `straggler mpi latency` as typed.
 
-use crate::kernel::exit::{Exit, Failure, Outcome};
-use crate::kernel::invocation::command_line;
 use crate::kernel::typed::count;
+use crate::kernel::{Exit, Failure, Outcome, command_line};
 use crate::mpi::Process;
 use clap::{Args, ValueEnum};
 use std::path::{Path, PathBuf};

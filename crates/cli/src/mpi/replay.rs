@@ -1,12 +1,9 @@
 //! `straggler mpi replay` as typed.
 
 use crate::args::Common;
-use crate::kernel::console::Console;
 use crate::kernel::devices::use_threads;
-use crate::kernel::exit::{Failure, Outcome};
-use crate::kernel::outputs::refuse_missing_folder;
 use crate::kernel::typed::text;
-use crate::kernel::valid::Valid;
+use crate::kernel::{Console, Failure, Outcome, Valid, refuse_missing_folder};
 use crate::mpi::cluster::{agreed, gathered};
 use crate::report::ReportOption;
 use crate::trace::reading::ReadingOptions;

@@ -1,9 +1,7 @@
 //! `straggler mpi validate` as typed.
 
-use crate::kernel::console::to_json;
-use crate::kernel::exit::{Exit, Failure, Outcome};
-use crate::kernel::interrupt;
 use crate::kernel::typed::count;
+use crate::kernel::{Exit, Failure, Outcome, interrupt, to_json};
 use crate::mpi::Process;
 use clap::Args;
 use std::path::PathBuf;

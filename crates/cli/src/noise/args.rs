@@ -1,8 +1,7 @@
 //! `straggler noise` as typed.
 
 pub mod convert;
-
-use crate::kernel::checks::{ChecksOption, LimitsOption, limits_help};
+use crate::kernel::gates::{ChecksOption, LimitsOption, limits_help};
 use crate::kernel::typed::{noise, text};
 use crate::noise::measure::plan::Measure;
 use crate::report::ReportOption;

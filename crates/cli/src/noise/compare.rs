@@ -1,18 +1,15 @@
 //! `straggler noise compare`: whether two recordings or descriptions are the same noise.
 
 pub mod page;
-
-use crate::kernel::console::Console;
-use crate::kernel::exit::{Exit, Failure, Outcome};
-use crate::kernel::{gates, pages};
+use crate::kernel::{Console, Exit, Failure, Outcome, gates, pages};
 use crate::noise::args::Compare;
 use crate::noise::file;
 use crate::noise::file::Input;
 use serde::Serialize;
 use straggler_analysis::noise::Comparison;
 use straggler_analysis::noise::compare::{Difference, SourceDifference};
-use straggler_noise::NoiseSpec;
 use straggler_model::{Time, words};
+use straggler_noise::NoiseSpec;
 use straggler_report::numbers::{percent, significant};
 use straggler_report::{Cell, Columns, Table};
 

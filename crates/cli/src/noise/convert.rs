@@ -1,7 +1,6 @@
 //! `straggler noise convert`: converts noise files from one format to another.
 
-use crate::kernel::console::Console;
-use crate::kernel::exit::Outcome;
+use crate::kernel::{Console, Outcome};
 use crate::noise::args::convert::Convert;
 use crate::noise::file;
 use crate::noise::file::NoiseFile;

@@ -1,15 +1,16 @@
 //! Noise files in all supported formats, including traces of rtla.
 
-use crate::kernel::exit::{Failure, Outcome, Wanted, mistaken, unreadable};
+use crate::kernel::exit::{Wanted, mistaken, unreadable};
+use crate::kernel::{Failure, Outcome};
 use std::path::{Path, PathBuf};
 use straggler_analysis::noise::drawn;
 use straggler_measure::sources::rtla;
 use straggler_model::Time;
+use straggler_model::path_text::path_of;
 use straggler_noise::format::{Format, FormatOptions, Repairs};
 use straggler_noise::signature::BuiltIn;
 use straggler_noise::spec::Shape;
 use straggler_noise::{NoiseRecording, NoiseSpec, Who, format};
-use straggler_model::path_text::path_of;
 
 /// A recording, its format (None for traces of rtla), and warnings about it.
 #[derive(Debug)]

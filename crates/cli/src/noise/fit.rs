@@ -1,15 +1,14 @@
 //! `straggler noise fit`: fits a short list of sources to measured noise.
 
-use crate::kernel::console::Console;
-use crate::kernel::exit::{Failure, Outcome};
+use crate::kernel::{Console, Failure, Outcome};
 use crate::noise::args::Fit as Typed;
 use crate::noise::file;
 use serde::Serialize;
 use straggler_analysis::noise::fit::{Fit, FittedSource};
 use straggler_analysis::noise::{fit, overhead};
+use straggler_model::path_text::path_of;
 use straggler_noise::generate::Extent;
 use straggler_noise::{NoiseRecording, format};
-use straggler_model::path_text::path_of;
 use straggler_report::numbers::{counted, percent};
 use straggler_report::{Cell, Columns, replace_file};
 

@@ -1,6 +1,6 @@
 //! Measured noise as metrics.
 
-use crate::kernel::gates::{Metric, MetricKind, MetricUnit};
+use crate::kernel::metrics::{Metric, MetricKind, MetricUnit};
 use straggler_analysis::noise::Analysis;
 use straggler_model::Time;
 

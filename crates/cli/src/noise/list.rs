@@ -1,7 +1,6 @@
 //! `straggler noise list`: the built-in signatures.
 
-use crate::kernel::console::Console;
-use crate::kernel::exit::{Exit, Failure, Outcome};
+use crate::kernel::{Console, Exit, Failure, Outcome};
 use serde::Serialize;
 use straggler_model::Time;
 use straggler_noise::signature::{Arrivals, BuiltIn, SignatureSource};

@@ -4,12 +4,8 @@ pub mod answer;
 pub mod plan;
 pub mod self_test;
 pub mod work;
-
-use crate::kernel::console::Console;
-use crate::kernel::exit::{Failure, Outcome};
 use crate::kernel::gates::Checked;
-use crate::kernel::interrupt::Orderly;
-use crate::kernel::{interrupt, pages};
+use crate::kernel::{Console, Failure, Orderly, Outcome, interrupt, pages};
 use crate::noise::gates::NoiseNumbers;
 use crate::noise::measure::answer::{MeasureNoiseAnswer, RunAnswer};
 use crate::noise::measure::plan::{Choose, Job, Plan};

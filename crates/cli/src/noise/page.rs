@@ -1,7 +1,6 @@
 //! The page of noise: every detour, their durations, their frequencies, and their sources.
 
-use crate::kernel::invocation::command_line;
-use crate::kernel::pages;
+use crate::kernel::{command_line, pages};
 use crate::noise::words;
 use crate::noise::words::opening;
 use straggler_analysis::noise::durations::{DurationBin, histogram as bins, sorted_durations};

@@ -1,9 +1,7 @@
 //! `straggler noise show`: describes noise after reading its files and drawing its traces, and analyses measured noise.
 
-use crate::kernel::console::Console;
-use crate::kernel::exit::Outcome;
 use crate::kernel::gates::{Checked, LimitAnswer};
-use crate::kernel::pages;
+use crate::kernel::{Console, Outcome, pages};
 use crate::noise::args::Show;
 use crate::noise::file::Input;
 use crate::noise::gates::NoiseNumbers;

@@ -1,9 +1,7 @@
 //! `straggler noise`, validated.
 
-use crate::kernel::exit::{Failure, Outcome};
 use crate::kernel::gates::refuse_unknown;
-use crate::kernel::outputs::refuse_missing_folder;
-use crate::kernel::valid::Check;
+use crate::kernel::{Check, Failure, Outcome, refuse_missing_folder};
 use crate::noise::args::NoiseCommand;
 use crate::noise::{compare, gates as noise_gates};
 use crate::simulate::plan::NoisePlan;

@@ -1,32 +1,169 @@
 //! `straggler papers redundancy`: simulates three cases for every draw of the noise, and summarises them.
 
-pub mod args;
-pub mod page;
-pub mod plan;
-
-use crate::kernel::console::{Console, to_json};
+use crate::args::Common;
 use crate::kernel::devices::threads;
-use crate::kernel::exit::Outcome;
-use crate::kernel::interrupt::Orderly;
 use crate::kernel::memory::refuse_too_much_of_share;
-use crate::kernel::meter::Meter;
-use crate::kernel::outputs::refuse_missing_folder;
-use crate::kernel::{interrupt, pages};
+use crate::kernel::typed::{Rounds, count, noise, text};
+use crate::kernel::{
+    Console, Failure, Meter, Orderly, Outcome, command_line, interrupt, pages, refuse_missing_folder, to_json,
+};
 use crate::mpi::cluster;
-use crate::network::file::{NetworkAnswer, load_network, network_file};
+use crate::network::{NetworkAnswer, load_network, network_file};
 use crate::noise::spec::{LoadedNoise, has_drawn_source};
-use crate::papers::redundancy::plan::Plan;
+use crate::report::ReportOption;
+use crate::simulate::plan::NoisePlan;
+use clap::Args;
 use serde::Serialize;
 use std::path::PathBuf;
 use std::time::Instant;
-use straggler_analysis::recovery;
-use straggler_analysis::recovery::{Case, Trial};
+use straggler_analysis::recovery::{self, Case, Experiment, Trial};
 use straggler_model::stats::{CONFIDENCE, MeanInterval, mean_interval};
+use straggler_model::units::Bytes;
 use straggler_model::{Network, Time};
+use straggler_noise::NoiseSpec;
 use straggler_report::numbers::{counted, percent};
+use straggler_report::page::{Axis, Bar, Bars, Chart, Distribution, Page, Sample, Section, Unit};
 use straggler_report::{Cell, Columns, Table, replace_file};
 use straggler_sim::cluster::Cluster;
+use straggler_sim::programs::{Butterfly, Redundancy};
 use straggler_sim::{Replicas, Simulation, Workload};
+
+const EXAMPLES: &str = "\
+EXAMPLES
+  The second setting of figure 8 of Chen and Suda, on fewer processes:
+  straggler papers redundancy --processes 1024 --cycles 10 \\
+      --compute 6.666667ms --noise periodic:period=10ms,duration=100us \\
+      --network L=1us,o=1ns,g=0ns,G=1ns,O=0ns,S=65535
+
+  Only in rounds 4 to 8, and only if nothing came from the neighbour for two
+  rounds:
+  straggler papers redundancy --processes 1024 --cycles 10 --rounds 4-8 \\
+      --patience 2 --noise periodic:period=10ms,duration=100us --network chic
+
+HOW IT WORKS
+  In each round of a butterfly, a process exchanges data with the one at
+  distance 1, 2, 4, … From the second round on, the two partners of the first
+  round hold the same data. In the redundant butterfly each hands its data to
+  the other, so that a process whose partner is delayed by noise can continue.
+  The command compares the conventional butterfly, the redundant one, and a
+  quiet one with the same noise in computation and none in communication. The
+  recovery ratio is (conventional - redundant) / (conventional - quiet).";
+
+/// Measure how much of an allreduce's noise cost redundant exchanges recover
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+#[command(
+    override_usage = "straggler papers redundancy [OPTIONS] --processes <P> --network <NETWORK>\n           --noise <FILE|SPEC>"
+)]
+pub struct RedundancyArgs {
+    /// Number of processes, a power of two
+    #[arg(long, value_name = "P", value_parser = count::<u32>(1..))]
+    pub processes: u32,
+    /// Cycles of computation and communication
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = count::<u32>(1..))]
+    pub cycles: u32,
+    /// Computation time of every process in each cycle
+    #[arg(long, value_name = "TIME", default_value = "0s")]
+    pub compute: Time,
+    /// Message size in the first round
+    #[arg(long, value_name = "BYTES", default_value = "1")]
+    pub size: Bytes,
+    /// Factor by which messages grow from round to round
+    #[arg(long, value_name = "FACTOR", default_value_t = 1, value_parser = count::<u32>(1..))]
+    pub growth: u32,
+    /// Rounds after which a process hands its data over, counted from 1 [default: all but the first]
+    #[arg(long, value_name = "2-5,8")]
+    pub rounds: Option<Rounds>,
+    /// Hand data over only after this many rounds without a message from the neighbour
+    #[arg(long, value_name = "N", value_parser = count::<u8>(1..))]
+    pub patience: Option<u8>,
+    /// The network: LogGOPS parameters, a preset or a .toml file
+    #[arg(long, value_name = "NETWORK", value_parser = text())]
+    pub network: String,
+    /// Noise on the processes; repeat the option or join sources with + to superpose them
+    #[arg(long, value_name = "FILE|SPEC", required = true, value_parser = noise())]
+    pub noise: Vec<NoiseSpec>,
+    /// Runs of each case, each with new random offsets into the noise
+    #[arg(long, value_name = "R", default_value_t = 20, value_parser = count::<u32>(1..))]
+    pub replicas: u32,
+    /// Skip the two runs without noise, which measure what redundancy costs on a quiet machine
+    #[arg(long)]
+    pub skip_undisturbed: bool,
+    /// Write the JSON object to a file
+    #[arg(short, long, value_name = "OUT.json")]
+    pub output: Option<PathBuf>,
+    #[command(flatten)]
+    pub report: ReportOption,
+}
+
+#[derive(Debug)]
+pub struct Plan {
+    pub experiment: Experiment,
+    pub processes: u32,
+    pub cycles: u32,
+    pub network: String,
+    pub noise: NoisePlan,
+    pub seed: u64,
+    pub replicas: u32,
+    pub undisturbed: bool,
+    pub threads: Option<usize>,
+    pub output: Option<PathBuf>,
+    pub report: Option<PathBuf>,
+}
+
+impl Plan {
+    pub fn new(typed: RedundancyArgs, common: &Common) -> Outcome<Plan> {
+        let Bytes(bytes) = typed.size;
+        let conventional = Butterfly::new(typed.processes, typed.cycles, typed.compute)?;
+        let conventional = conventional.with_messages(bytes, typed.growth);
+        let rounds = typed.processes.trailing_zeros();
+        let levels = match &typed.rounds {
+            None => !1,
+            Some(ranges) => levels(ranges, rounds)?,
+        };
+        let redundancy = match typed.patience {
+            None => Redundancy::Levels(levels),
+            Some(patience) => Redundancy::WhenLate { levels, patience },
+        };
+        let spec = NoiseSpec { sources: typed.noise.into_iter().flat_map(|spec| spec.sources).collect() };
+        if spec.is_none() {
+            return Err(Failure::usage("there is nothing to recover without noise: give --noise a source"));
+        }
+        Ok(Plan {
+            experiment: Experiment { conventional, redundancy },
+            processes: typed.processes,
+            cycles: typed.cycles,
+            network: typed.network,
+            noise: NoisePlan { spec, offsets: None, cosched: false, wallclock: false },
+            seed: common.seed,
+            replicas: typed.replicas,
+            undisturbed: !typed.skip_undisturbed,
+            threads: common.threads.map(Into::into),
+            output: typed.output,
+            report: typed.report.report,
+        })
+    }
+}
+
+/// Bits of the levels that are handed over after the given rounds. After its first round a process has only
+/// the data that it just exchanged with its neighbour, so there is nothing to hand over.
+fn levels(ranges: &Rounds, rounds: u32) -> Outcome<u32> {
+    if rounds < 2 {
+        return Err(Failure::usage(
+            "--rounds: redundant exchanges need at least two rounds, that is 4 processes",
+        ));
+    }
+    let mut levels = 0;
+    for &(first, last) in &ranges.0 {
+        if first < 2 || last > rounds {
+            return Err(Failure::usage(format!(
+                "--rounds {first}-{last} is out of range: redundant exchanges are possible after rounds 2 to {rounds} of {rounds}"
+            )));
+        }
+        levels |= (first..=last).fold(0, |bits, round| bits | 1 << (round - 1));
+    }
+    Ok(levels)
+}
 
 /// Runs the plan, with all members of a cluster if there is one.
 pub fn run(plan: &Plan, console: &Console, cluster: Option<&dyn Cluster>) -> Outcome<()> {
@@ -60,7 +197,7 @@ pub fn run(plan: &Plan, console: &Console, cluster: Option<&dyn Cluster>) -> Out
             replace_file(path, |out| out.write_all(text.as_bytes()))?;
         }
         let synthetic = has_drawn_source(&plan.noise.spec);
-        pages::write_asked(plan.report.as_ref(), console, || page::page(&answer, synthetic))?;
+        pages::write_asked(plan.report.as_ref(), console, || page(&answer, synthetic))?;
     }
     if console.json { console.print_json(&answer) } else { console.print(&summary(&answer)) }
 }
@@ -93,7 +230,7 @@ impl Inputs {
 }
 
 #[derive(Serialize)]
-pub struct RedundancyAnswer {
+struct RedundancyAnswer {
     processes: u32,
     cycles: u32,
     network: NetworkAnswer,
@@ -268,5 +405,69 @@ fn cases(answer: &RedundancyAnswer) -> Table {
         .number("mean run time", |(_, case)| Cell::ps(case.makespan_ps_mean.round() as u64))
         .number("above quiet", |(_, case)| Cell::ps(beyond(case).max(0.0).round() as u64))
         .number("messages", |(_, case)| Cell::count(case.messages_mean.round() as u64))
+        .build()
+}
+
+fn page(answer: &RedundancyAnswer, synthetic: bool) -> Page {
+    let command = command_line();
+    let mut section = Section::new("Gain from redundant exchanges");
+    section.add(distribution(answer, &command).synthetic(synthetic));
+    section.add(means(answer, &command).synthetic(synthetic));
+    section.add(cases(answer).titled("Means of the trials", &command));
+    section.add(trials(answer).titled("Trials", &command));
+    let summary = pages::paragraphs(&summary(answer)).into_iter().take(2).collect();
+    let mut page = pages::page("Redundant exchanges", summary, vec![section]);
+    page.facts.add("Network", &answer.network.name);
+    page.facts.add("Noise", &answer.noise);
+    page.facts.add("Seed", answer.seed.to_string());
+    page
+}
+
+type TrialTime = (&'static str, fn(&TrialAnswer) -> u64);
+
+const CASES: [TrialTime; 3] = [
+    ("conventional", |trial| trial.conventional_ps),
+    ("redundant", |trial| trial.redundant_ps),
+    ("quiet", |trial| trial.quiet_ps),
+];
+
+fn distribution(answer: &RedundancyAnswer, command: &str) -> Chart {
+    let sample = |(name, of): TrialTime| {
+        let mut times: Vec<u64> = answer.trials.iter().map(of).collect();
+        times.sort_unstable();
+        Sample {
+            name: name.into(),
+            values: times.into_iter().map(|ps| Time(ps).seconds()).collect(),
+            sum: false,
+        }
+    };
+    let plot = Distribution {
+        x: Axis::linear("run time", Unit::Seconds),
+        series: CASES.into_iter().map(sample).collect(),
+        marks: Vec::new(),
+    };
+    Chart::new("Run times of the trials", command, plot)
+        .with_note("Quiet: the same noise in computation, none in communication.")
+}
+
+fn means(answer: &RedundancyAnswer, command: &str) -> Chart {
+    let cases =
+        [("conventional", &answer.conventional), ("redundant", &answer.redundant), ("quiet", &answer.quiet)];
+    let bar = |(name, case): (&str, &CaseAnswer)| Bar {
+        name: name.into(),
+        value: case.makespan_ps_mean * 1e-12,
+        note: format!("{:.0} messages", case.messages_mean),
+        ..Bar::default()
+    };
+    let plot =
+        Bars { x: Axis::linear("mean run time", Unit::Seconds), bars: cases.into_iter().map(bar).collect() };
+    Chart::new("Mean run times", command, plot)
+}
+
+fn trials(answer: &RedundancyAnswer) -> Table {
+    Columns::over(&answer.trials)
+        .number("trial", |row| Cell::id(row.replica))
+        .each(CASES, |columns, (name, of)| columns.number(name, |row| Cell::ps(of(row))))
+        .number("recovered", |row| row.ratio.map(Cell::share))
         .build()
 }

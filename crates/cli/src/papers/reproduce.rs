@@ -3,35 +3,27 @@
 //! ```text
 //!  reproductions/*.toml ─► Definition ─► Study ─► Results ─┐
 //!                                                          ├─► Findings (comparisons, a section of the page)
-//!  timelines, butterfly, exchanges (made here) ────────────┘        ├─► words, table, JSON
+//!  timelines, butterfly, exchanges (made here) ────────────┘        ├─► text, table, JSON
 //!                                                                   └─► report.html, Markdown
 //! ```
 
 pub mod butterfly;
 pub mod catalogue;
 pub mod comparison;
-pub mod definition;
 pub mod exchanges;
-pub mod from_study;
-pub mod laws;
-pub mod plan;
+pub mod studies;
 pub mod timelines;
-pub mod words;
 
 use crate::args::Common;
-use crate::kernel::console::Console;
-use crate::kernel::devices::TypedDevice;
-use crate::kernel::exit::{Failure, Outcome};
-use crate::kernel::interrupt::Orderly;
-use crate::kernel::invocation::command_line;
-use crate::kernel::outputs::make_folder;
-use crate::kernel::valid::Valid;
-use crate::kernel::{interrupt, pages};
-use crate::latency::file;
-use crate::latency::file::Exchanges;
+use crate::kernel::devices::{self, DeviceOption, TypedDevice};
+use crate::kernel::pages::{self, make_folder};
+use crate::kernel::{
+    Check, Console, Failure, Orderly, Outcome, Valid, command_line, interrupt, refuse_unwritable,
+};
+use crate::latency::file::{self, Exchanges};
 use crate::papers::reproduce::catalogue::{Entry, Kind};
 use crate::papers::reproduce::comparison::Comparison;
-use crate::papers::reproduce::plan::Reproduce;
+use clap::Args;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -39,6 +31,58 @@ use straggler_model::spelling::{hint, nearest};
 use straggler_model::units::Bytes;
 use straggler_report::page::{Page, Section};
 use straggler_report::replace_file;
+
+/// Reproduce figures and tables of published papers and compare them with the published values
+#[derive(Args, Debug)]
+#[command(after_help = "EXAMPLES
+  A small version of one figure, in seconds:
+  straggler papers run sc10-fig4 --quick
+
+  A figure at the size of the paper; if interrupted, the same command resumes
+  it:
+  straggler papers run sc10-fig5a
+
+SIZES   --quick uses fewer processes and replicas than the paper and takes
+        seconds per item. Without it the sizes are those of the paper, or the
+        largest reasonable ones; some take hours
+OUTPUT  one folder per item with the results of its study, and one report.html
+        for all
+INPUT   the traces of the papers are not public. Where noise or applications
+        are synthetic, every table and chart says so. Slowdown is T/T0 - 1;
+        where a paper means T/T0, the text says so")]
+pub struct Reproduce {
+    /// Figures and tables by their names in `straggler papers list`, or `all`
+    #[arg(value_name = "NAME", required = true)]
+    pub names: Vec<String>,
+    /// Use small sizes that take seconds
+    #[arg(long)]
+    pub quick: bool,
+    /// Folder for the results
+    #[arg(short, long, value_name = "DIR", default_value = "reproductions")]
+    pub output: PathBuf,
+    /// Discard the results of earlier runs in the folder
+    #[arg(long)]
+    pub fresh: bool,
+    /// Use measured exchanges (a .lat file of straggler mpi latency) instead of synthetic ones, for sp2-table1 and sp2-fig5-6
+    #[arg(long, value_name = "FILE")]
+    pub exchanges: Option<PathBuf>,
+    /// Message size to take from --exchanges [default: the smallest]
+    #[arg(long, value_name = "BYTES", requires = "exchanges")]
+    pub size: Option<Bytes>,
+    /// Also write published and simulated values as Markdown
+    #[arg(long, value_name = "OUT.md")]
+    pub markdown: Option<PathBuf>,
+    #[command(flatten)]
+    pub device: DeviceOption,
+}
+
+impl Check for Reproduce {
+    fn check(&self) -> Outcome<()> {
+        devices::refuse_missing(self.device.device)?;
+        refuse_unwritable(&self.output)?;
+        self.markdown.as_deref().map_or(Ok(()), refuse_unwritable)
+    }
+}
 
 /// How large a reproduction is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
@@ -114,10 +158,6 @@ pub struct ReproduceAnswer {
     reproductions: Vec<Made>,
 }
 
-pub fn list(console: &Console) -> Outcome<()> {
-    words::run(console)
-}
-
 pub fn run(typed: &Valid<Reproduce>, common: &Common, console: &Console) -> Outcome<()> {
     let entries = chosen(&typed.names)?;
     if typed.exchanges.is_some()
@@ -148,12 +188,12 @@ pub fn run(typed: &Valid<Reproduce>, common: &Common, console: &Console) -> Outc
     };
     if let Some(path) = &typed.markdown {
         let _orderly = Orderly::begin();
-        replace_file(path, |out| out.write_all(words::text(&answer).as_bytes()))?;
+        replace_file(path, |out| out.write_all(comparison::text(&answer).as_bytes()))?;
     }
     if console.json {
         return console.print_json(&answer);
     }
-    console.print(&words::console_text(&answer))?;
+    console.print(&comparison::console_text(&answer))?;
     console.note(&format!("Full results, with figures: {}", report.display()));
     Ok(())
 }
@@ -212,7 +252,7 @@ fn reproduce(entry: &'static Entry, typed: &Reproduce, common: &Common, console:
         );
     }
     let Findings { comparisons, remarks, mut section, synthesised } = match entry.kind {
-        Kind::Study(text) => from_study::run(text, &setting)?,
+        Kind::Study(text) => studies::run(text, &setting)?,
         Kind::Own { run, .. } => {
             if setting.device == TypedDevice::Gpu {
                 console.note(&format!("{} runs on the CPU: only studies run on GPUs", entry.name));
@@ -261,7 +301,7 @@ fn write_page(folder: &Path, report: &Path, made: &[Made]) -> Outcome<()> {
         [one] => format!("{}: {}", one.figure, one.title),
         _ => "Figures and tables of papers, simulated".to_string(),
     };
-    let mut page: Page = pages::page(title, words::summary(made), sections);
+    let mut page: Page = pages::page(title, comparison::summary(made), sections);
     if made.iter().any(|made| made.size == Size::Quick) {
         page.warnings.push(
             "Quick sizes: fewer processes and replicas than in the papers. Where a number belongs to a larger run, the \

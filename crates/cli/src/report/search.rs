@@ -1,9 +1,8 @@
 //! Finds results: named files, and the files in named folders.
 
-use crate::kernel::exit::{Failure, Outcome, unreadable};
-use crate::kernel::interrupt;
-use crate::kernel::invocation::command_line;
-use crate::report::readers::{Found, of_recording, page_of};
+use crate::kernel::exit::unreadable;
+use crate::kernel::{Failure, Outcome, command_line, interrupt};
+use crate::report::{Found, of_recording, page_of};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;

@@ -92,7 +92,7 @@ pub enum ScheduleCommand {
     Info(Info),
     /// Check a schedule for dependency cycles, unmatched messages and receives that are too small
     #[command(after_help = CHECK_EXAMPLES)]
-    Check(Check),
+    Check(CheckSchedule),
     /// Write a collective or a workload as a schedule
     #[command(after_help = GENERATE_EXAMPLES)]
     #[command(
@@ -132,7 +132,7 @@ pub struct Info {
 }
 
 #[derive(Debug, Args)]
-pub struct Check {
+pub struct CheckSchedule {
     /// GOAL text or binary
     pub file: PathBuf,
     /// How many findings to show

@@ -1,7 +1,6 @@
 //! The symbolic checker, and its result as a sentence.
 
-use crate::kernel::console::Console;
-use crate::kernel::exit::{Exit, Failure, Outcome};
+use crate::kernel::{Console, Exit, Failure, Outcome};
 use crate::schedule::args::Prove;
 use crate::simulate::collective;
 use crate::simulate::collective::{CollectivePlan, CollectiveRequest};

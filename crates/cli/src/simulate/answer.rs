@@ -1,19 +1,23 @@
 //! The result of `simulate` as one JSON object, which other programs rely on.
 
 use crate::kernel::devices::GpuAnswer;
-use crate::kernel::gates::{LimitAnswer, MAKESPAN, Metric, SLOWDOWN};
+use crate::kernel::gates::LimitAnswer;
 use crate::kernel::memory::peak_rss_bytes;
+use crate::kernel::metrics::{MAKESPAN, Metric, SLOWDOWN};
 use crate::latency::drawn::LatencyAnswer;
 use crate::mpi::cluster::Exchange;
-use crate::network::file::NetworkAnswer;
+use crate::network::NetworkAnswer;
 use crate::simulate::Findings;
 use crate::simulate::inputs::Inputs;
+use crate::simulate::links;
+use crate::simulate::links::LinkLoad;
 use crate::simulate::plan::Plan;
 use crate::simulate::recorded::RecordedAnswer;
 use crate::simulate::replicas::Replicas;
 use crate::simulate::stuck::StuckAnswer;
 use serde::Serialize;
 use straggler_analysis::CriticalPath;
+use straggler_analysis::assess::ProgramPoint;
 use straggler_model::Time;
 use straggler_model::stats::{CONFIDENCE, median_in_place, quantile_interval_of_sorted, slowdown};
 
@@ -29,6 +33,9 @@ pub struct SimulateAnswer {
     /// T / T0 - 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub slowdown: Option<f64>,
+    /// What a program pays that repeats the collective every millisecond.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub repeated: Option<ProgramPoint>,
     pub engine: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub engine_reason: Option<&'static str>,
@@ -58,6 +65,11 @@ pub struct SimulateAnswer {
     /// The distribution that message latencies are drawn from.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub latency: Option<LatencyAnswer>,
+    /// What messages did to the links they share.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub topology: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub links: Option<Vec<LinkLoad>>,
     pub noise: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stuck: Option<StuckAnswer>,
@@ -112,6 +124,7 @@ impl SimulateAnswer {
             },
             quiet_makespan_ps: quiet.map(Time::ps),
             slowdown: quiet.map(|quiet| slowdown(shown.makespan, quiet)),
+            repeated: findings.repeated.point().copied(),
             engine: shown.engine.name(),
             engine_reason: shown.no_lookahead.then_some(NO_LOOKAHEAD),
             no_lookahead: shown.no_lookahead,
@@ -136,6 +149,8 @@ impl SimulateAnswer {
             collective: inputs.workload.collective.clone(),
             network: NetworkAnswer::new(&inputs.network),
             latency: inputs.latency.as_ref().map(|latency| latency.answer.clone()),
+            topology: inputs.fabric.as_ref().map(|fabric| fabric.topology.to_string()),
+            links: inputs.fabric.as_ref().map(|fabric| links::loads(fabric, &shown.loads)),
             noise: inputs.noise.as_ref().map_or_else(|| "no noise".into(), |noise| noise.describe()),
             stuck: replicas.stuck().map(StuckAnswer::new),
             critical_path: findings.details.critical_path.clone(),

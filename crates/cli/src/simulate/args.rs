@@ -1,7 +1,7 @@
 //! `straggler simulate` as typed.
 
-use crate::kernel::checks::{ChecksOption, limits_help};
 use crate::kernel::devices::DeviceOption;
+use crate::kernel::gates::{ChecksOption, limits_help};
 pub use crate::kernel::typed::{RankRanges, TimeRange};
 use crate::kernel::typed::{count, noise, text};
 use crate::latency::drawn::LatencyOptions;
@@ -12,8 +12,8 @@ use crate::trace::reading::ReplayOptions;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 use straggler_model::network::Factor;
-use straggler_noise::NoiseSpec;
 use straggler_model::{Time, units};
+use straggler_noise::NoiseSpec;
 use straggler_schedule::collectives::Choice;
 
 const EXAMPLES: &str = concat!(
@@ -40,6 +40,9 @@ EXAMPLES
       --network chic --algorithms mpich
 
   straggler simulate --workload pop --processes 128 --network chic
+
+  straggler simulate --collective alltoall:pairwise --processes 64 --size 64KiB \\
+      --network slingshot-11 --topology fat-tree:radix=16,taper=2
 
   How long does a traced program take by the model, and in the trace?
   straggler simulate fixtures/traces/halo --fail-if 'error>20%'
@@ -73,6 +76,10 @@ METRICS   for --fail-if and --prometheus: makespan ('makespan>1ms'), and with
 NETWORKS  parameters (L=2500ns,o=1500ns,g=1000ns,G=6ns,O=0ns,S=65535), a preset
           (chic) or a file (net.toml); changes to a preset or a file follow a
           comma (chic,L=1us)
+TOPOLOGY  star:hosts=64, fat-tree:radix=64,levels=3,taper=2 or a file (net.toml);
+          keys: radix, levels (2 or 3), taper, hosts, hosts-per-leaf,
+          leaves-per-pod, up, routing (hash or pooled), L and G of a link,
+          segment, seed. Rank r runs on host r modulo the number of hosts
 NOISE     none, a trace file, trace:file=PATH,
           trace:files=PREFIX.{rank},count=N,
           periodic:period=TIME,duration=TIME,
@@ -147,6 +154,9 @@ pub struct ModelOptions {
     /// The network: LogGOPS parameters, a preset, a .toml file, `measured` (measured.toml), or for a trace `fit`
     #[arg(long, value_name = "NETWORK", value_parser = text())]
     pub network: Option<String>,
+    /// Links that messages share: a star, a fat tree, or a .toml file of hosts and links
+    #[arg(long, value_name = "FILE.toml|SHAPE:KEY=VALUE…", value_parser = text())]
+    pub topology: Option<String>,
     /// Fit the parameters of the network to the trace; the default for traces without --network
     #[arg(long, conflicts_with = "network")]
     pub fit: bool,

@@ -8,8 +8,8 @@
 //!
 //! Nothing else is ever removed: a folder without the mark must be empty, and in a marked one only these names are ours.
 
-use crate::kernel::exit::{Failure, Outcome};
-use crate::kernel::outputs::make_folder;
+use crate::kernel::pages::make_folder;
+use crate::kernel::{Failure, Outcome};
 use crate::simulate::plan::CheckpointPlan;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;

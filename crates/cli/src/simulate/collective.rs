@@ -2,9 +2,8 @@
 //! have an option `--collective`.
 
 pub mod words;
-
-use crate::kernel::exit::{Failure, Outcome};
 use crate::kernel::typed::{count, text};
+use crate::kernel::{Failure, Outcome};
 use crate::schedule::args::{CheckedCollective, Generate};
 use crate::simulate::args::CollectiveOptions;
 use clap::Args;

@@ -1,10 +1,7 @@
 //! Resources of a simulation that runs in a job.
 
-use crate::kernel::console::Console;
-use crate::kernel::devices;
-use crate::kernel::exit::{Failure, Outcome};
 use crate::kernel::memory::{Demand, LONG_SECONDS, available_bytes, in_words, seconds_for};
-use crate::kernel::outputs::refuse_missing_folder;
+use crate::kernel::{Console, Failure, Outcome, devices, refuse_missing_folder};
 use crate::simulate::details::check_timeline;
 use crate::simulate::inputs::Inputs;
 use crate::simulate::plan::{Plan, WorkloadPlan};

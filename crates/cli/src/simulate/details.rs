@@ -1,8 +1,8 @@
 //! Results that are computed only on request: finish times, critical path and timeline of the shown replica. Each
 //! takes a separate run, because observers cost time and memory; on a cluster one member does it alone.
 
-use crate::kernel::exit::{Failure, Outcome};
 use crate::kernel::memory::{available_bytes, refuse_too_much, refuse_too_much_of_share};
+use crate::kernel::{Failure, Outcome};
 use crate::mpi::cluster::{Share, speaks};
 use crate::simulate::inputs::Inputs;
 use crate::simulate::plan::{Plan, TimelinePlan};

@@ -1,29 +1,29 @@
 //! The inputs of a plan: reads files and draws traces. Later stages do not see command-line text.
 
-use crate::kernel::console::Console;
 use crate::kernel::devices::threads;
-use crate::kernel::exit::{Exit, Failure, Outcome};
+use crate::kernel::{Console, Exit, Failure, Outcome};
 use crate::latency::drawn;
 use crate::latency::drawn::LoadedLatency;
 use crate::mpi::cluster::fingerprint;
-use crate::network::file::{NetworkAnswer, fitted, load_network, network_file, scaled};
+use crate::network::{NetworkAnswer, fitted, load_network, network_file, scaled};
 use crate::noise::spec::LoadedNoise;
 use crate::simulate::checkpoints::Identity;
 use crate::simulate::plan::{Plan, WorkloadPlan};
 use crate::simulate::recorded::Recorded;
 use crate::simulate::workload::build::Named;
-use crate::simulate::{collective, workload};
+use crate::simulate::{collective, links, workload};
 use crate::trace::traced::{self, Replayed};
 use serde::Serialize;
 use std::path::PathBuf;
 use straggler_model::Network;
 use straggler_schedule::{Graph, goal};
-use straggler_sim::Simulation;
+use straggler_sim::{Fabric, Simulation};
 
 #[derive(Debug)]
 pub struct Inputs {
     pub workload: Named,
     pub network: Network,
+    pub fabric: Option<Fabric>,
     pub latency: Option<LoadedLatency>,
     pub noise: Option<LoadedNoise>,
     /// The recorded run, if the workload is a trace.
@@ -46,6 +46,8 @@ impl Inputs {
             }
             (None, None) => return Err(Failure::usage("--network is missing")),
         };
+        let load = |text: &str| links::load(text, &network, workload.processes(), plan.replicas.len());
+        let fabric = plan.topology.as_deref().map(load).transpose()?;
         let recorded = replayed.map(|(path, replayed)| Recorded::new(path, &replayed, fit));
         let latency = drawn::load(&plan.latency, &network, plan.seed, !plan.noise.spec.is_none())?;
         latency.iter().for_each(|latency| warnings.extend(latency.warnings.clone()));
@@ -54,7 +56,8 @@ impl Inputs {
         } else {
             Some(LoadedNoise::load(&plan.noise, plan.seed, workload.processes(), &mut warnings)?)
         };
-        Ok(Inputs { workload, network, latency, noise, recorded, threads: threads(plan.threads), warnings })
+        let threads = threads(plan.threads);
+        Ok(Inputs { workload, network, fabric, latency, noise, recorded, threads, warnings })
     }
 
     /// All inputs that affect the result: a checkpoint is valid only for the same ones.
@@ -67,6 +70,7 @@ impl Inputs {
             ("the workload", format!("{:?}", plan.workload)),
             ("the number of processes", self.workload.processes().to_string()),
             ("the network", in_one_line(&NetworkAnswer::new(&self.network))?),
+            ("the topology", plan.topology.clone().unwrap_or_else(|| "none".into())),
             ("the drawn latency", latency.unwrap_or_else(|| "none".into())),
             ("the noise", format!("{:?}", plan.noise)),
             ("the random seed", plan.seed.to_string()),
@@ -83,6 +87,7 @@ impl Inputs {
         let mut simulation = Simulation::new(&self.network);
         simulation.noise = self.noise.as_ref().map(LoadedNoise::injection);
         simulation.latency = self.latency.as_ref().map(|latency| &latency.drawn);
+        simulation.fabric = self.fabric.as_ref();
         simulation.acknowledgement = plan.acknowledgement;
         simulation.receive_overlap = plan.receive_overlap;
         simulation.engine = plan.engine;
@@ -103,7 +108,8 @@ pub fn files(plan: &Plan) -> Vec<PathBuf> {
     };
     let network = plan.network.as_deref().map(network_file);
     let latency = [&plan.latency.latency_distribution, &plan.latency.overhead_distribution];
-    let mut files: Vec<PathBuf> = workload.into_iter().chain(network).chain(plan.noise.files()).collect();
+    let topology = plan.topology.as_deref().map(PathBuf::from);
+    let mut files: Vec<PathBuf> = workload.into_iter().chain(network).chain(topology).chain(plan.noise.files()).collect();
     files.extend(latency.into_iter().flatten().map(|file| file.path.clone()));
     files.retain(|path| path.exists());
     files

@@ -1,11 +1,10 @@
 //! The page of a simulation.
 
-use crate::kernel::invocation::command_line;
-use crate::kernel::pages;
-use crate::network::file::network_in_words;
+use crate::kernel::{command_line, pages};
+use crate::network::network_in_words;
 use crate::simulate::answer::SimulateAnswer;
 use crate::simulate::inputs::Inputs;
-use crate::simulate::words::sentence;
+use crate::simulate::words::answers;
 use crate::simulate::{Findings, finish_times, timeline as timelines};
 use straggler_analysis::CriticalPath;
 use straggler_model::Time;
@@ -31,7 +30,7 @@ pub fn page(answer: &SimulateAnswer, inputs: &Inputs, findings: &Findings, synth
         sections.push(section);
     }
     let title = format!("{} on {}", answer.workload, inputs.network.name);
-    let mut page = pages::page(title, vec![sentence(answer, inputs.noise.is_some())], sections);
+    let mut page = pages::page(title, answers(answer, inputs, &findings.repeated), sections);
     page.facts.add("Network", network_in_words(&inputs.network));
     page.facts.add("Noise", &answer.noise);
     page.facts.add("Seed", answer.seed.to_string());

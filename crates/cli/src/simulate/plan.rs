@@ -1,13 +1,12 @@
 //! `straggler simulate`, validated.
 
 use crate::args::Common;
-use crate::kernel::checks::ChecksOption;
 use crate::kernel::devices::TypedDevice;
-use crate::kernel::exit::{Failure, Outcome, Wanted, mistaken, unreadable};
-use crate::kernel::gates;
-use crate::kernel::gates::refuse_unknown;
+use crate::kernel::exit::{Wanted, mistaken, unreadable};
+use crate::kernel::gates::{self, ChecksOption, refuse_unknown};
+use crate::kernel::{Failure, Outcome, metrics};
 use crate::latency::drawn::LatencyOptions;
-use crate::simulate::args::{NoiseOptions, OutputOptions, Simulate, TypedAcknowledgement, TypedEngine};
+use crate::simulate::args::{ModelOptions, NoiseOptions, OutputOptions, Simulate, TypedAcknowledgement, TypedEngine};
 use crate::simulate::collective::CollectiveRequest;
 use crate::simulate::recorded;
 use crate::simulate::workload::ApplicationRequest;
@@ -29,6 +28,7 @@ pub struct Plan {
     /// None: fitted to the trace.
     pub network: Option<String>,
     pub network_scale: Option<Factor>,
+    pub topology: Option<String>,
     /// Where the fitted network goes.
     pub save_network: Option<PathBuf>,
     pub latency: LatencyOptions,
@@ -101,6 +101,7 @@ impl Plan {
     pub fn new(typed: Simulate, common: &Common) -> Outcome<Plan> {
         let replicas = replicas(&typed.noise)?;
         let checkpoints = checkpoints(&typed, &replicas)?;
+        refuse_with_topology(&typed.model, &typed.outputs)?;
         let collective = CollectiveRequest::of_simulate(&typed.collective)?;
         let options = &typed.collective;
         let application = ApplicationRequest::new(&typed.workload, options.processes, &options.data)?;
@@ -144,7 +145,9 @@ impl Plan {
         if !is_trace && typed.model.fit {
             return Err(Failure::usage("--fit needs a trace to fit the network to: give --network instead"));
         }
-        let network = typed.model.network.filter(|name| !(is_trace && name == FIT));
+        // A network of straggler.toml does not contradict --fit.
+        let fits = |name: &String| is_trace && (typed.model.fit || name == FIT);
+        let network = typed.model.network.filter(|name| !fits(name));
         if typed.model.save_network.is_some() && (!is_trace || network.is_some()) {
             return Err(Failure::usage(
                 "--save-network keeps a network that is fitted to a trace: remove it or --network",
@@ -177,6 +180,7 @@ impl Plan {
             network,
             save_network: typed.model.save_network,
             network_scale: typed.model.network_scale,
+            topology: typed.model.topology,
             latency: typed.model.latency,
             noise,
             seed: common.seed,
@@ -212,9 +216,23 @@ impl NoisePlan {
     }
 }
 
+/// Rejects what cannot take a topology yet.
+fn refuse_with_topology(model: &ModelOptions, outputs: &OutputOptions) -> Outcome<()> {
+    let refused = [
+        (model.device.device == TypedDevice::Gpu, "--device gpu does not simulate shared links yet"),
+        (outputs.explain, "--explain does not know the waiting for shared links yet"),
+        (outputs.timeline.is_some(), "--timeline does not show the waiting for shared links yet"),
+    ];
+    match refused.into_iter().find(|(given, _)| *given && model.topology.is_some()) {
+        Some((_, why)) => Err(Failure::usage(format!("{why}: remove it or --topology"))),
+        None => Ok(()),
+    }
+}
+
 fn refuse_checks(checks: &ChecksOption, compare_quiet: bool, is_trace: bool) -> Outcome<()> {
-    refuse_unknown(checks, if is_trace { recorded::KINDS } else { gates::OF_SIMULATE })?;
-    match checks.limits.fail_if.iter().find(|limit| limit.metric == gates::SLOWDOWN.name && !compare_quiet) {
+    refuse_unknown(checks, if is_trace { recorded::KINDS } else { metrics::OF_SIMULATE })?;
+    match checks.limits.fail_if.iter().find(|limit| limit.metric == metrics::SLOWDOWN.name && !compare_quiet)
+    {
         Some(limit) => Err(gates::refused(
             limit,
             "the slowdown is not known without a run without noise: add --compare-quiet",

@@ -1,6 +1,6 @@
 //! A simulated trace compared with the recorded run.
 
-use crate::kernel::gates::{MAKESPAN, Metric, MetricKind, MetricUnit, SLOWDOWN};
+use crate::kernel::metrics::{MAKESPAN, Metric, MetricKind, MetricUnit, SLOWDOWN};
 use crate::trace::traced::{Replayed, no_stream_of};
 use serde::Serialize;
 use std::path::PathBuf;

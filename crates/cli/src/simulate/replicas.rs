@@ -1,7 +1,6 @@
 //! Runs all replicas and keeps what the answer needs.
 
-use crate::kernel::exit::Outcome;
-use crate::kernel::interrupt;
+use crate::kernel::{Outcome, interrupt};
 use crate::mpi::cluster;
 use crate::mpi::cluster::Share;
 use crate::simulate::inputs::Inputs;
@@ -9,6 +8,7 @@ use crate::simulate::plan::Plan;
 use straggler_model::Time;
 use straggler_model::stats::median_in_place;
 use straggler_sim::cluster::Cluster;
+use straggler_sim::ports::LinkLoads;
 use straggler_sim::{Accelerator, Engine, Run, Stuck, Workload};
 
 /// The stored result of one run.
@@ -26,6 +26,8 @@ pub struct Replica {
     /// Finish times, if requested, of a single replica or the shown one of a GPU run; on a cluster,
     /// those of this member.
     pub finish: Option<Share>,
+    /// What the ports of shared links have done, if that was measured; on a cluster those of all members.
+    pub loads: LinkLoads,
 }
 
 /// All replicas in order, at least one.
@@ -90,9 +92,11 @@ impl<'a> ReplicaRunner<'a> {
     pub fn all(&self, keep_finish: bool) -> Outcome<Replicas> {
         let replicas = self.plan.replicas.clone();
         let count = replicas.len();
+        let measured = self.replicas.simulation.fabric.is_some_and(|fabric| fabric.measured);
         let of_run = |replica, run: Run| {
             let threads = run.threads;
-            Ok((Replica::new(replica, run, keep_finish && count == 1, self.replicas.cluster)?, threads))
+            let keep = keep_finish && count == 1;
+            Ok((Replica::new(replica, run, keep, self.replicas.cluster, measured)?, threads))
         };
         // A GPU does not return the finish times of all replicas: only those of one are read.
         let brief = self.replicas.accelerator.is_some() && count > 1;
@@ -108,7 +112,7 @@ impl<'a> ReplicaRunner<'a> {
         if all.shown().engine == Engine::Gpu && brief {
             let (shown, one) = (all.shown, all.shown().replica);
             if let Some(whole) = self.replicas.whole(self.workload, one)? {
-                all.runs[shown] = Replica::new(one, whole, keep_finish, self.replicas.cluster)?;
+                all.runs[shown] = Replica::new(one, whole, keep_finish, self.replicas.cluster, measured)?;
             }
         }
         Ok(all)
@@ -127,9 +131,19 @@ impl<'a> ReplicaRunner<'a> {
 }
 
 impl Replica {
-    fn new(replica: u32, run: Run, keep: bool, cluster: Option<&dyn Cluster>) -> Outcome<Replica> {
+    fn new(
+        replica: u32,
+        run: Run,
+        keep: bool,
+        cluster: Option<&dyn Cluster>,
+        measured: bool,
+    ) -> Outcome<Replica> {
         let makespan = run.outcome.makespan();
-        let straggler_sim::Outcome { mut finish, ranks, messages, windows, stuck, .. } = run.outcome;
+        let straggler_sim::Outcome { mut finish, ranks, messages, windows, stuck, loads, .. } = run.outcome;
+        let loads = match cluster {
+            Some(cluster) if measured => cluster::gathered(cluster, &loads)?.concat(),
+            _ => loads,
+        };
         let kept = keep.then(|| Share { ranks, finish: finish.clone() });
         let (earliest, median) = match cluster {
             Some(cluster) => cluster::earliest_and_median(&finish, cluster)?,
@@ -149,6 +163,7 @@ impl Replica {
             no_lookahead: run.no_lookahead,
             stuck,
             finish: kept,
+            loads,
         })
     }
 }
@@ -157,7 +172,7 @@ impl Replica {
 mod tests {
     use super::*;
     use crate::args::{Cli, Command};
-    use crate::kernel::console::Console;
+    use crate::kernel::Console;
     use clap::Parser;
 
     fn replicas(line: &str) -> Replicas {

@@ -1,6 +1,6 @@
 //! Why a schedule cannot finish, as text and as JSON.
 
-use crate::kernel::exit::{Exit, Failure};
+use crate::kernel::{Exit, Failure};
 use serde::Serialize;
 use std::fmt::Write;
 use straggler_model::units::Bytes;

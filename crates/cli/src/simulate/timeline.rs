@@ -1,6 +1,6 @@
 //! Timelines as pages.
 
-use crate::kernel::invocation::command_line;
+use crate::kernel::command_line;
 use straggler_formats::chrome::Run;
 use straggler_report::numbers::counted;
 use straggler_report::page::{Chart, Page, Section, Timeline};

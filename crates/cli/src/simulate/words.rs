@@ -2,21 +2,24 @@
 
 use crate::kernel::devices::GpuAnswer;
 use crate::mpi::cluster::Exchange;
-use crate::network::file::network_in_words;
+use crate::network::network_in_words;
 use crate::simulate::answer::SimulateAnswer;
 use crate::simulate::inputs::Inputs;
+use crate::simulate::links::busiest;
 use crate::simulate::recorded::RecordedAnswer;
+use crate::simulate::repeated::Repeated;
 use straggler_analysis::CriticalPath;
 use straggler_analysis::critical_path::Unit;
 use straggler_model::Time;
-use straggler_report::numbers::{counted, grouped, longer, memory, percent, rounded, seconds};
+use straggler_report::numbers::{counted, grouped, is_factor, longer, memory, percent, rounded, seconds};
 use straggler_report::{Cell, Columns, Table};
 
-pub fn summary(answer: &SimulateAnswer, inputs: &Inputs) -> String {
-    let mut text = sentence(answer, inputs.noise.is_some());
+pub fn summary(answer: &SimulateAnswer, inputs: &Inputs, repeated: &Repeated) -> String {
+    let mut text = answers(answer, inputs, repeated).join("\n");
     for doubt in answer.recorded.iter().flat_map(RecordedAnswer::doubts) {
         text += &format!("\n{doubt}");
     }
+    text += &answer.links.as_deref().map_or_else(String::new, |links| busiest(links, Time(answer.makespan_ps)));
     text += &format!("\n\n{}", table(answer, inputs));
     text += &answer.recorded.as_ref().map_or_else(String::new, RecordedAnswer::by_rank);
     if let Some(path) = &answer.critical_path {
@@ -25,16 +28,44 @@ pub fn summary(answer: &SimulateAnswer, inputs: &Inputs) -> String {
     text
 }
 
-/// "1,048,576 processes finish an allreduce of 8 B in 137.4 µs; with this noise it takes 161.4 µs,
-/// 17 % longer."
-pub fn sentence(answer: &SimulateAnswer, noisy: bool) -> String {
-    match &answer.recorded {
+/// What was asked; for a single collective under noise also what a program pays.
+pub fn answers(answer: &SimulateAnswer, inputs: &Inputs, repeated: &Repeated) -> Vec<String> {
+    if repeated.is_single() {
+        return std::iter::once(single(answer)).chain(repeated.sentence()).collect();
+    }
+    let simulated = || simulated(answer, inputs.noise.is_some());
+    vec![match &answer.recorded {
         Some(recorded) if recorded.is_compared() => recorded.sentence(),
-        Some(recorded) => format!("{} {}", simulated(answer, noisy), recorded.sentence()),
-        None => simulated(answer, noisy),
+        Some(recorded) => format!("{} {}", simulated(), recorded.sentence()),
+        None => simulated(),
+    }]
+}
+
+/// "One allreduce of 8 B by dissemination that starts at a random moment takes 161.4 µs with this noise on 1,048,576
+/// processes, 17 % longer than without (137.4 µs)."
+fn single(answer: &SimulateAnswer) -> String {
+    let (_, collective) = answer.workload.split_once(' ').unwrap_or_default();
+    let who = counted(answer.processes.into(), "process", "processes");
+    let quiet = answer.quiet_makespan_ps.zip(answer.slowdown).map_or_else(String::new, |(quiet, more)| {
+        let than = if is_factor(more) { "as" } else { "than" };
+        format!(", {} {than} without ({})", longer(more), Time(quiet))
+    });
+    format!(
+        "One {collective} that starts at a random moment takes {} with this noise on {who}{}{quiet}.",
+        Time(answer.makespan_ps),
+        typically(answer)
+    )
+}
+
+/// " in the median of 20 replicas".
+fn typically(answer: &SimulateAnswer) -> String {
+    match answer.replicas.len() {
+        0 | 1 => String::new(),
+        count => format!(" in the median of {} replicas", grouped(count as u64)),
     }
 }
 
+/// "1,048,576 processes finish 10 allreduces of 8 B in 137.4 µs; with this noise it takes 161.4 µs, 17 % longer."
 fn simulated(answer: &SimulateAnswer, noisy: bool) -> String {
     let who = counted(answer.processes.into(), "process", "processes");
     let finish = if answer.processes == 1 { "finishes" } else { "finish" };
@@ -42,10 +73,7 @@ fn simulated(answer: &SimulateAnswer, noisy: bool) -> String {
     // A comma also ends what began with one: "10 barriers by dissemination, each after 1 ms of computation,".
     let comma = if answer.workload.contains(", each ") { "," } else { "" };
     let what = format!("{}{comma}", answer.workload);
-    let typically = match answer.replicas.len() {
-        0 | 1 => String::new(),
-        count => format!(" in the median of {} replicas", grouped(count as u64)),
-    };
+    let typically = typically(answer);
     match answer.quiet_makespan_ps {
         Some(quiet) => format!(
             "{who} {finish} {what} in {}; with this noise it takes {makespan}{typically}{}.",
@@ -75,6 +103,9 @@ fn table(answer: &SimulateAnswer, inputs: &Inputs) -> Table {
     table.row(["finish times".to_string(), spread(finish.min, finish.median, finish.max)]);
     table.row(["messages".to_string(), grouped(answer.messages)]);
     table.row(["network".to_string(), network_in_words(&inputs.network)]);
+    if let Some(topology) = &answer.topology {
+        table.row(["topology".to_string(), topology.clone()]);
+    }
     if let Some(latency) = &answer.latency {
         table.row(["latency".to_string(), latency.in_words()]);
     }

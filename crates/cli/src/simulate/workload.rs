@@ -1,8 +1,7 @@
 //! A workload as typed.
 
 pub mod build;
-
-use crate::kernel::exit::{Failure, Outcome};
+use crate::kernel::{Failure, Outcome};
 use crate::simulate::collective::DataOptions;
 use clap::{Args, ValueEnum};
 use std::cell::RefCell;

@@ -1,9 +1,7 @@
 //! The page of a study: box plots over processes, slowdowns with their intervals, distributions at the largest
 //! scale, and all numbers as a table.
 
-use crate::kernel::exit::Outcome;
-use crate::kernel::invocation::command_line;
-use crate::kernel::pages;
+use crate::kernel::{Outcome, command_line, pages};
 use crate::noise::spec::has_drawn_source;
 use crate::study::answer;
 use crate::study::answer::labels;

@@ -1,14 +1,9 @@
 //! Runs a study in a folder: checks everything, reuses existing runs, and saves new ones.
 
-use crate::kernel::console::{Console, to_json};
-use crate::kernel::devices::{GpuAnswer, TypedDevice, threads};
-use crate::kernel::exit::{Exit, Failure, Outcome};
-use crate::kernel::interrupt::Orderly;
-use crate::kernel::invocation::command_line;
+use crate::kernel::devices::{self, GpuAnswer, TypedDevice, threads};
 use crate::kernel::memory::{LONG_SECONDS, available_bytes, free_disk_bytes, in_words, seconds_for};
-use crate::kernel::meter::Meter;
-use crate::kernel::outputs::{make_folder, refuse_foreign, remove_outdated};
-use crate::kernel::{devices, interrupt};
+use crate::kernel::pages::{make_folder, refuse_foreign, remove_outdated};
+use crate::kernel::{Console, Exit, Failure, Meter, Orderly, Outcome, command_line, interrupt, to_json};
 use crate::mpi::cluster;
 use crate::study::file::{FittedAnswer, JOURNAL, PAGE, PROVENANCE, RESULTS, STUDY};
 use serde::Serialize;
@@ -355,7 +350,7 @@ struct PointTiming<'a> {
     seconds: f64,
 }
 
-pub fn text(session: &Session<'_>) -> Outcome<String> {
+fn text(session: &Session<'_>) -> Outcome<String> {
     let points = session
         .plan
         .points

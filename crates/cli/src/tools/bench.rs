@@ -2,17 +2,203 @@
 //! its own. The parent collects the results, checks that equal cases gave equal numbers, and prints them.
 
 pub mod case;
-pub mod plan;
 pub mod words;
 
-use crate::kernel::console::{Console, to_json};
-use crate::kernel::devices::threads;
-use crate::kernel::exit::{Exit, Failure, Outcome};
+use crate::args::Common;
+use crate::kernel::devices::{DeviceOption, threads};
+use crate::kernel::typed::count;
+use crate::kernel::{Console, Exit, Failure, Outcome, to_json};
 use crate::tools::bench::case::Measured;
-use crate::tools::bench::plan::{Case, Group, Plan};
-use serde::Serialize;
+use clap::Args;
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use straggler_report::replace_file;
+
+const EXAMPLES: &str = "\
+EXAMPLES
+  straggler tools bench --quick
+  straggler tools bench --quick --repeat 1 -o bench.json
+
+Each case runs in a separate process, so that its peak memory is its own. The
+best repetition counts. Other load on the machine affects the results.";
+
+/// Measure the speed and the memory use of the simulator on this machine
+#[derive(Clone, Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Bench {
+    /// Simulated processes in the main cases, and at most in all others
+    #[arg(long, value_name = "P", value_parser = count::<u32>(2..))]
+    pub processes: Option<u32>,
+    /// Runs of each case; the best counts
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = count::<u32>(1..))]
+    pub repeat: u32,
+    /// Fewer processes; takes a few seconds
+    #[arg(long, conflicts_with = "full")]
+    pub quick: bool,
+    /// Up to 67,108,864 processes; takes minutes and several gigabytes of memory
+    #[arg(long)]
+    pub full: bool,
+    /// Write the results as JSON
+    #[arg(short, long, value_name = "OUT.json")]
+    pub output: Option<PathBuf>,
+    #[command(flatten)]
+    pub device: DeviceOption,
+}
+
+/// The case as JSON, from the parent process.
+#[derive(Debug, Args)]
+pub struct BenchCase {
+    pub case: String,
+}
+
+#[derive(Debug)]
+pub struct Plan {
+    pub cases: Vec<Case>,
+    pub output: Option<PathBuf>,
+}
+
+/// One case, measured in a separate process.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Case {
+    pub group: Group,
+    pub workload: BenchWorkload,
+    pub processes: u32,
+    /// None: all available cores.
+    pub threads: Option<usize>,
+    /// Minimum number of runs; the best counts.
+    pub repeat: u32,
+    pub seed: u64,
+}
+
+/// The group of a case in the report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Group {
+    Main,
+    Graph,
+    Threads,
+    Scale,
+    Computation,
+    /// Many replicas, on a GPU.
+    Gpu,
+    /// Applications, files and the resampling model.
+    More,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum BenchWorkload {
+    /// Dissemination of one byte, as an implicit schedule.
+    Implicit { cycles: u32, compute_ps: u64, noise: bool },
+    /// This many replicas of the dissemination, on a GPU.
+    OnGpu { replicas: u32, noise: bool },
+    /// Recursive doubling of one byte, as an implicit schedule.
+    RecursiveDoubling,
+    /// The dissemination as a schedule in memory.
+    Graph,
+    /// The same as GOAL text, read but not run.
+    Text,
+    /// The same as GOAL binary, generated and discarded.
+    Binary,
+    /// The workload `pop` with its default parameters.
+    Pop,
+    /// All-to-alls resampled from synthetic exchange times.
+    Resampling,
+}
+
+const ONCE: BenchWorkload = BenchWorkload::Implicit { cycles: 1, compute_ps: 0, noise: false };
+const NOISY: BenchWorkload = BenchWorkload::Implicit { cycles: 1, compute_ps: 0, noise: true };
+
+/// The sizes of the cases.
+struct Sizes {
+    main: u32,
+    graph: u32,
+    threads: Vec<u32>,
+    scale: Vec<u32>,
+    computation: u32,
+    pop: u32,
+}
+
+impl Sizes {
+    fn new(typed: &Bench) -> Sizes {
+        let powers = |last: u32| (10..=last).step_by(2).map(|power| 1 << power).collect::<Vec<u32>>();
+        let computation = 1 << 12;
+        let sizes = if typed.quick {
+            let threads = vec![1 << 17];
+            Sizes { main: 1 << 16, graph: 1 << 12, threads, scale: powers(16), computation, pop: 64 }
+        } else if typed.full {
+            let threads = vec![1 << 18, 1 << 20, 1 << 22];
+            let scale = powers(24).into_iter().chain([1 << 26]).collect();
+            Sizes { main: 1 << 20, graph: 1 << 16, threads, scale, computation, pop: 1 << 15 }
+        } else {
+            let threads = vec![1 << 18, 1 << 20];
+            Sizes { main: 1 << 20, graph: 1 << 16, threads, scale: powers(20), computation, pop: 1 << 15 }
+        };
+        match typed.processes {
+            Some(most) => sizes.at_most(most),
+            None => sizes,
+        }
+    }
+
+    /// The main cases get this size, and no other case gets more.
+    fn at_most(self, most: u32) -> Sizes {
+        let bounded = |list: Vec<u32>| {
+            let mut list: Vec<u32> = list.into_iter().map(|size| size.min(most)).collect();
+            list.dedup();
+            list
+        };
+        Sizes {
+            main: most,
+            graph: self.graph.min(most),
+            threads: bounded(self.threads),
+            scale: bounded(self.scale),
+            computation: self.computation.min(most),
+            pop: self.pop.min(most),
+        }
+    }
+}
+
+impl Plan {
+    /// `gpu` says whether there is a GPU to measure.
+    pub fn new(typed: &Bench, common: &Common, gpu: bool) -> Plan {
+        let sizes = Sizes::new(typed);
+        let case = |group, workload, processes, threads| Case {
+            group,
+            workload,
+            processes,
+            threads,
+            repeat: typed.repeat,
+            seed: common.seed,
+        };
+        let threads = common.threads.map(Into::into);
+        let mut cases = vec![
+            case(Group::Main, ONCE, sizes.main, threads),
+            case(Group::Main, NOISY, sizes.main, threads),
+            case(Group::Main, BenchWorkload::RecursiveDoubling, sizes.main, threads),
+            case(Group::Graph, BenchWorkload::Graph, sizes.graph, threads),
+            case(Group::Graph, BenchWorkload::Text, sizes.graph, threads),
+        ];
+        for processes in sizes.threads {
+            cases.extend([1, 2].map(|threads| case(Group::Threads, ONCE, processes, Some(threads))));
+        }
+        cases.extend(sizes.scale.into_iter().map(|processes| case(Group::Scale, ONCE, processes, Some(1))));
+        for compute_ps in [0, 1_000_000_000, 100_000_000_000] {
+            let workload = BenchWorkload::Implicit { cycles: 50, compute_ps, noise: false };
+            cases.push(case(Group::Computation, workload, sizes.computation, Some(1)));
+        }
+        if gpu {
+            let replicas = if typed.quick { 10 } else { 100 };
+            let on_gpu = |noise| BenchWorkload::OnGpu { replicas, noise };
+            cases.extend([false, true].map(|noise| case(Group::Gpu, on_gpu(noise), sizes.main, None)));
+        }
+        cases.push(case(Group::More, BenchWorkload::Binary, sizes.graph, threads));
+        cases.push(case(Group::More, BenchWorkload::Resampling, sizes.main.min(32), threads));
+        // Hundreds of millions of messages: one run is enough.
+        cases.push(Case { repeat: 1, ..case(Group::More, BenchWorkload::Pop, sizes.pop, threads) });
+        Plan { cases, output: typed.output.clone() }
+    }
+}
 
 /// All measurements, and the machine.
 #[derive(Debug, Serialize)]
@@ -110,4 +296,40 @@ fn check(report: &Report) -> Outcome<()> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::args::{Cli, Command};
+    use crate::tools::{Tools, ToolsCommand};
+    use clap::Parser;
+
+    #[test]
+    fn no_case_has_more_processes_than_requested() {
+        for options in [["--repeat", "1"], ["--full", "--quiet"], ["--quick", "--quiet"]] {
+            let words = ["straggler", "tools", "bench", "--processes", "1e3"].into_iter().chain(options);
+            let cli = Cli::parse_from(words);
+            let Command::Tools(Tools { command: ToolsCommand::Bench(typed) }) = cli.command else { panic!() };
+            let cases = Plan::new(&typed, &cli.common, true).cases;
+            assert!(cases.iter().all(|case| case.processes <= 1000), "{cases:?}");
+            // Equal cases of a group are measured once.
+            let again = |case: &Case| cases.iter().filter(|other| *other == case).count();
+            assert!(cases.iter().all(|case| again(case) == 1), "{cases:?}");
+        }
+    }
+
+    #[test]
+    fn a_case_survives_its_way_to_the_child() {
+        let case = Case {
+            group: Group::Computation,
+            workload: BenchWorkload::Implicit { cycles: 50, compute_ps: 7, noise: true },
+            processes: 4096,
+            threads: None,
+            repeat: 5,
+            seed: 1,
+        };
+        let text = serde_json::to_string(&case).unwrap();
+        assert_eq!(serde_json::from_str::<Case>(&text).unwrap(), case);
+    }
 }

@@ -1,30 +1,139 @@
 //! `straggler tools plot`: draws a picture of a recording, of drawn noise, or of a chart of a report.
 
-pub mod args;
-pub mod page;
-
-use crate::kernel::console::Console;
-use crate::kernel::exit::{Exit, Failure, Outcome};
-use crate::kernel::valid::Valid;
+use crate::kernel::typed::{path, text};
+use crate::kernel::{Check, Console, Exit, Failure, Outcome, Valid, refuse_missing_folder};
 use crate::noise::{file, page as noise_page};
-use crate::tools::plot::args::{NoiseFigure, PlotCommand, PlotNoise};
+use crate::report::search::Search;
+use clap::{Args, Subcommand, ValueEnum};
 use serde::Serialize;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use straggler_analysis::noise::drawn;
 use straggler_analysis::noise::spectrum::Spectrum;
-use straggler_model::Time;
+use straggler_model::provenance::Origin;
+use straggler_model::{Time, spelling};
 use straggler_noise::format::{FormatOptions, join};
 use straggler_noise::generate::Extent;
-use straggler_model::provenance::Origin;
 use straggler_noise::{NoiseRecording, NoiseSpec, Shape, SignatureOrigin, SourceSpec};
-use straggler_report::charts::{Heading, save};
+use straggler_report::charts::{Heading, ImageFormat, save};
 use straggler_report::numbers::{counted, grouped};
-use straggler_report::page::{Chart, Plot};
+use straggler_report::page::{Chart, Page, Plot, Section};
+use straggler_report::{Cell, Columns};
+
+const EXAMPLES: &str = "\
+EXAMPLES
+  Start and length of every detour in a measured trace:
+  straggler tools plot noise fixtures/conformance/eager-noise-00.noise \\
+      -o noise.svg
+
+  Histogram of the detours of a published system, drawn from its signature:
+  straggler tools plot noise chic --what histogram -o lengths.png
+
+  Frequency spectrum of its first two seconds:
+  straggler tools plot noise chic --what spectrum --length 2s \\
+      -o spectrum.svg";
+
+const PAGE_EXAMPLES: &str = "\
+EXAMPLES
+  List the charts of a page:
+  straggler tools plot page fixtures/noise/selfish.0 --list
+
+  One of them, for a paper:
+  straggler tools plot page fixtures/noise/selfish.0 --chart 2 -o lengths.pdf
+  straggler tools plot page fixtures/noise --chart 'How long' -o first.svg";
+
+/// Draw figures for papers as SVG, PDF or PNG
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES, arg_required_else_help = true)]
+pub struct PlotArgs {
+    #[command(subcommand)]
+    pub command: PlotCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum PlotCommand {
+    /// Draw a noise recording
+    #[command(after_help = EXAMPLES)]
+    Noise(PlotNoise),
+    /// Draw a chart of a report
+    #[command(after_help = PAGE_EXAMPLES)]
+    Page(PlotPage),
+}
+
+#[derive(Debug, Args)]
+pub struct PlotPage {
+    /// A .page file, or any results that `report` reads
+    #[arg(value_name = "FILE|FOLDER", required = true)]
+    pub inputs: Vec<PathBuf>,
+    /// Chart to draw: its number in --list, or the beginning of its title
+    #[arg(long, value_name = "N|TITLE", required_unless_present = "list", conflicts_with = "list")]
+    pub chart: Option<String>,
+    /// Output file: .svg, .pdf or .png
+    #[arg(short, long, value_name = "PICTURE", value_parser = path(picture), required_unless_present = "list")]
+    pub output: Option<PathBuf>,
+    /// Only list the charts
+    #[arg(long)]
+    pub list: bool,
+    /// Title, instead of that of the chart
+    #[arg(long, value_name = "TEXT")]
+    pub title: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub struct PlotNoise {
+    /// A noise file in any supported format, or a noise spec; several files are the cores of one node
+    #[arg(value_name = "FILE|SPEC", required = true, value_parser = text())]
+    pub noise: Vec<String>,
+    /// Kind of figure
+    #[arg(long, value_enum, default_value = "scatter")]
+    pub what: NoiseFigure,
+    /// Output file: .svg, .pdf or .png
+    #[arg(short, long, value_name = "PICTURE", value_parser = path(picture))]
+    pub output: PathBuf,
+    /// Only this core
+    #[arg(long, value_name = "N")]
+    pub core: Option<u32>,
+    /// Only this much from the start of the recording [default: all; 10s of a signature]
+    #[arg(long, value_name = "TIME")]
+    pub length: Option<Time>,
+    /// Title, instead of the name of the host or file
+    #[arg(long, value_name = "TEXT")]
+    pub title: Option<String>,
+    /// Clock rate in GHz, for files that count cycles without stating it
+    #[arg(long, value_name = "N")]
+    pub ghz: Option<f64>,
+    /// Length of a fixed-time quantum, if the file does not state it
+    #[arg(long, value_name = "TIME")]
+    pub interval: Option<Time>,
+}
+
+/// The figures of a recording.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum NoiseFigure {
+    /// Duration over time, one dot per detour, coloured by source
+    Scatter,
+    /// Number of detours by length
+    Histogram,
+    /// Frequency spectrum of the noise
+    Spectrum,
+}
+
+fn picture(path: PathBuf) -> Result<PathBuf, String> {
+    ImageFormat::from_path(&path).map_err(|error| error.to_string()).map(|_| path)
+}
+
+impl Check for PlotCommand {
+    fn check(&self) -> Outcome<()> {
+        match self {
+            PlotCommand::Noise(typed) => refuse_missing_folder(&typed.output),
+            PlotCommand::Page(typed) => typed.output.iter().try_for_each(|path| refuse_missing_folder(path)),
+        }
+    }
+}
 
 pub fn run(command: &Valid<PlotCommand>, seed: u64, console: &Console) -> Outcome<()> {
     match &**command {
         PlotCommand::Noise(typed) => noise(typed, seed, console),
-        PlotCommand::Page(typed) => page::run(typed, seed, console),
+        PlotCommand::Page(typed) => chart_of_page(typed, seed, console),
     }
 }
 
@@ -36,7 +145,7 @@ fn noise(typed: &PlotNoise, seed: u64, console: &Console) -> Outcome<()> {
     save(&typed.output, &picture)?;
     let answer = PlotAnswer {
         picture: typed.output.display().to_string(),
-        what: kind(typed.what),
+        what: figure_name(typed.what),
         detours: recording.cores.iter().map(|core| core.detours.len() as u64).sum(),
         cores: recording.cores.len() as u64,
         synthetic: heading.synthetic,
@@ -79,7 +188,7 @@ fn chart(typed: &PlotNoise, recording: &NoiseRecording, heading: &Heading) -> (C
     (Chart::new(&heading.title, "", plot), peaks)
 }
 
-fn kind(what: NoiseFigure) -> &'static str {
+fn figure_name(what: NoiseFigure) -> &'static str {
     match what {
         NoiseFigure::Scatter => "scatter",
         NoiseFigure::Histogram => "histogram",
@@ -200,5 +309,110 @@ fn cut(recording: &mut NoiseRecording, length: Time) {
         core.phases.retain(|phase| phase.start < length);
         core.quanta.retain(|quantum| quantum.start < length);
         core.length = core.length.min(length);
+    }
+}
+
+fn chart_of_page(typed: &PlotPage, seed: u64, console: &Console) -> Outcome<()> {
+    let (page, _) = Search::new(&typed.inputs)?.page(None, seed)?;
+    let (Some(wanted), Some(output)) = (&typed.chart, &typed.output) else { return list(&page, console) };
+    let (number, chart) = find(&page, wanted)?;
+    let own = chart.heading();
+    let heading = Heading { title: typed.title.clone().unwrap_or(own.title), ..own };
+    save(output, &chart.draw(&heading))?;
+    let answer = Drawn {
+        picture: output.display().to_string(),
+        number,
+        title: chart.title.clone(),
+        plot: kind(chart),
+        synthetic: chart.synthetic,
+    };
+    if console.json {
+        return console.print_json(&answer);
+    }
+    let synthetic = if answer.synthetic { " The data is synthetic." } else { "" };
+    console.print(&format!("{}: {}, {}.{synthetic}\n", answer.picture, answer.title, answer.plot))
+}
+
+#[derive(Serialize)]
+struct Drawn {
+    picture: String,
+    number: usize,
+    title: String,
+    plot: &'static str,
+    synthetic: bool,
+}
+
+#[derive(Serialize)]
+struct Listed {
+    /// Counted from 1.
+    number: usize,
+    section: String,
+    title: String,
+    plot: &'static str,
+}
+
+/// Every chart with its number and its section.
+fn listed(page: &Page) -> Vec<Listed> {
+    let sections = page.bodies().into_iter();
+    let sections = sections.flat_map(|body| body.sections.iter().map(move |section| (body, section)));
+    let charts =
+        sections.flat_map(|(body, section)| section.charts().map(move |chart| (body, section, chart)));
+    let listed = |(index, (body, section, chart)): (usize, (&Page, &Section, &Chart))| Listed {
+        number: index + 1,
+        section: match page.parts.is_empty() {
+            true => section.title.clone(),
+            false => format!("{}: {}", body.title, section.title),
+        },
+        title: chart.title.clone(),
+        plot: kind(chart),
+    };
+    charts.enumerate().map(listed).collect()
+}
+
+fn list(page: &Page, console: &Console) -> Outcome<()> {
+    let charts = listed(page);
+    if console.json {
+        return console.print_json(&charts);
+    }
+    let table = Columns::over(&charts)
+        .number("chart", |row| Cell::id(row.number))
+        .text("title", |row| &row.title)
+        .text("kind", |row| row.plot)
+        .text("section", |row| &row.section)
+        .build();
+    console.print(&table.to_string())
+}
+
+/// Finds a chart by its number, or the first whose title begins with the text.
+fn find<'a>(page: &'a Page, wanted: &str) -> Outcome<(usize, &'a Chart)> {
+    let begins = |title: &str| title.to_lowercase().starts_with(&wanted.to_lowercase());
+    let found = match wanted.parse::<usize>() {
+        Ok(number) => {
+            number.checked_sub(1).and_then(|index| page.charts().nth(index)).map(|chart| (number, chart))
+        }
+        Err(_) => (1..).zip(page.charts()).find(|(_, chart)| begins(&chart.title)),
+    };
+    found.ok_or_else(|| {
+        let known: Vec<String> =
+            listed(page).iter().map(|chart| format!("{} {}", chart.number, chart.title)).collect();
+        // The beginning of a title is enough to find it, so it is what may be misspelt.
+        let length = wanted.chars().count() + 1;
+        let starts: Vec<String> =
+            page.charts().map(|chart| chart.title.chars().take(length).collect()).collect();
+        let hint = spelling::hint(spelling::nearest(wanted, starts.iter().map(|start| start.trim_end())));
+        Failure::usage(format!("--chart {wanted}: no such chart; the charts are: {}{hint}", known.join("; ")))
+    })
+}
+
+fn kind(chart: &Chart) -> &'static str {
+    match chart.plot {
+        Plot::Boxes(_) => "box plots",
+        Plot::Lines(_) => "lines",
+        Plot::Distribution(_) => "distribution",
+        Plot::Histogram(_) => "histogram",
+        Plot::Scatter(_) => "scatter",
+        Plot::Bars(_) => "bars",
+        Plot::Heat(_) => "heat map",
+        Plot::Timeline(_) => "timeline",
     }
 }

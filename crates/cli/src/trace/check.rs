@@ -1,7 +1,6 @@
 //! `straggler trace check`: lists all problems, not only the first.
 
-use crate::kernel::console::Console;
-use crate::kernel::exit::{Exit, Failure, Outcome};
+use crate::kernel::{Console, Exit, Failure, Outcome};
 use crate::trace::file::{Work, incomplete, open_trace_for, place};
 use serde::Serialize;
 use std::path::Path;

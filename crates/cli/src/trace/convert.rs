@@ -1,8 +1,6 @@
 //! `straggler trace convert`: converts a trace to another format.
 
-use crate::kernel::console::Console;
-use crate::kernel::exit::{Failure, Outcome};
-use crate::kernel::invocation::command_line;
+use crate::kernel::{Console, Failure, Outcome, command_line};
 use crate::trace::file::{Opened, open_trace_with};
 use crate::trace::plan::{Convert, Target};
 use crate::trace::traced;
@@ -10,6 +8,8 @@ use crate::trace::traced::TraceRequest;
 use serde::Serialize;
 use serde_json::json;
 use std::path::Path;
+use straggler_formats::otf2::WriteError;
+use straggler_formats::{chrome, import, otf2, perfetto};
 use straggler_model::units::Bytes;
 use straggler_model::words::list;
 use straggler_report::numbers::counted;
@@ -17,8 +17,6 @@ use straggler_report::replace_private_file;
 use straggler_schedule::goal;
 use straggler_schedule::traced::Options;
 use straggler_trace::format::{directory, save};
-use straggler_formats::otf2::WriteError;
-use straggler_formats::{chrome, import, otf2, perfetto};
 use straggler_trace::{Class, RegionSpan, Timeline, Trace};
 
 #[derive(Serialize)]

@@ -1,20 +1,20 @@
 //! Reading traces, and errors in their files.
 
-use crate::kernel::console::Console;
-use crate::kernel::exit::{Failure, Outcome, Wanted, mistaken, unknown};
+use crate::kernel::exit::{Wanted, mistaken, unknown};
 use crate::kernel::memory::{available_bytes, resident_bytes};
+use crate::kernel::{Console, Failure, Outcome};
 use crate::training::file;
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
+use straggler_formats::import;
 use straggler_model::Rank;
 use straggler_report::numbers::{counted, memory};
+use straggler_trace::Trace;
 use straggler_trace::disturbance::Disturbance;
 use straggler_trace::format::assemble::{Finding, Severity};
 use straggler_trace::format::directory;
 use straggler_trace::format::directory::EXTENSION;
-use straggler_formats::import;
-use straggler_trace::Trace;
 
 /// A trace, and the problems in its files.
 pub struct Opened {

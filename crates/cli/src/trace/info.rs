@@ -1,7 +1,6 @@
 //! `straggler trace info`: the contents of a trace.
 
-use crate::kernel::console::Console;
-use crate::kernel::exit::Outcome;
+use crate::kernel::{Console, Outcome};
 use crate::trace::file::{Opened, further_runs, open_trace};
 use crate::trace::sites::CodePlace;
 use crate::trace::tables::CallTotals;

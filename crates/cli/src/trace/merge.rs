@@ -1,7 +1,7 @@
 //! `straggler trace merge`: collects the streams of one run unchanged.
 
-use crate::kernel::console::Console;
-use crate::kernel::exit::{Failure, Outcome, unreadable};
+use crate::kernel::exit::unreadable;
+use crate::kernel::{Console, Failure, Outcome};
 use crate::trace::plan::Merge;
 use serde::Serialize;
 use std::io;

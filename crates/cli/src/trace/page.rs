@@ -1,7 +1,6 @@
 //! The page of a traced run.
 
-use crate::kernel::invocation::command_line;
-use crate::kernel::pages;
+use crate::kernel::{command_line, pages};
 use crate::trace::file::Opened;
 use crate::trace::show::ShowAnswer;
 use crate::trace::{tables, words};

@@ -1,8 +1,6 @@
 //! `straggler trace` as typed.
 
-use crate::kernel::exit::{Failure, Outcome};
-use crate::kernel::outputs::{refuse_missing_folder, refuse_unwritable};
-use crate::kernel::valid::Check;
+use crate::kernel::{Check, Failure, Outcome, refuse_missing_folder, refuse_unwritable};
 use crate::report::ReportOption;
 use clap::{Args, Subcommand, ValueEnum};
 use std::ffi::OsString;

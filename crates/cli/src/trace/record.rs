@@ -4,9 +4,9 @@
 //! stderr after it ends. With `--json`, a summary then goes to stdout as a single line, because an object over several
 //! lines could not be separated from the output of the command.
 
-use crate::kernel::console::Console;
-use crate::kernel::exit::{Failure, Outcome, unreadable};
-use crate::kernel::outputs::make_folder;
+use crate::kernel::exit::unreadable;
+use crate::kernel::pages::make_folder;
+use crate::kernel::{Console, Failure, Outcome};
 use crate::trace::file::{Opened, open_trace, runs};
 use crate::trace::info::InfoAnswer;
 use crate::trace::plan::Record;

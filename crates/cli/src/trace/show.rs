@@ -1,8 +1,6 @@
 //! `straggler trace show`: where a traced run spends its time.
 
-use crate::kernel::console::Console;
-use crate::kernel::exit::Outcome;
-use crate::kernel::pages;
+use crate::kernel::{Console, Outcome, pages};
 use crate::trace::file::{Opened, Work, open_trace_for};
 use crate::trace::plan::{Picture, Show};
 use crate::trace::regions::RegionAnswer;

@@ -1,8 +1,7 @@
 //! The replay of a trace, validated.
 
-use crate::kernel::console::Console;
-use crate::kernel::exit::{Failure, Outcome};
 use crate::kernel::memory::{available_bytes, refuse_too_much};
+use crate::kernel::{Console, Failure, Outcome};
 use crate::simulate::collective::DataOptions;
 use crate::simulate::workload::WorkloadOptions;
 use crate::trace::file::{Work, open_trace_for, refuse_one_of_many};
@@ -10,17 +9,17 @@ use crate::trace::reading::ReplayOptions;
 use std::cell::RefCell;
 use std::path::PathBuf;
 use std::sync::Arc;
+use straggler_formats::import;
 use straggler_model::network::PerByte;
 use straggler_mpi::Launcher;
 use straggler_schedule::collectives::Selector;
 use straggler_schedule::traced::{Building, Options, Playback, TraceError, TracedRun};
 use straggler_schedule::workloads::choose_default;
 use straggler_sim::memory::replay_memory_bytes;
+use straggler_trace::Trace;
 use straggler_trace::format::assemble::MOST_MISSING;
 use straggler_trace::format::directory;
 use straggler_trace::pauses::Pauses;
-use straggler_formats::import;
-use straggler_trace::Trace;
 
 /// The replay as requested, before the trace is read.
 #[derive(Clone, Debug)]

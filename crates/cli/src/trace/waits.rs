@@ -2,10 +2,7 @@
 
 pub mod page;
 pub mod words;
-
-use crate::kernel::console::Console;
-use crate::kernel::exit::Outcome;
-use crate::kernel::pages;
+use crate::kernel::{Console, Outcome, pages};
 use crate::trace::file::{Opened, Work, open_trace_for};
 use crate::trace::plan::Waits;
 use crate::trace::waits::words::WRONG_ORDER;

@@ -1,6 +1,6 @@
 //! Traces as text.
 
-use crate::kernel::invocation::quoted;
+use crate::kernel::quoted;
 use crate::trace::{info as trace_info, show as trace_show, tables};
 use std::collections::BTreeSet;
 use straggler_model::Time;

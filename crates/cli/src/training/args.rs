@@ -1,7 +1,6 @@
 //! `straggler training` as typed.
 
 pub mod changes;
-
 use crate::kernel::typed::count;
 use crate::report::ReportOption;
 pub use crate::training::args::changes::{Faults, JobChanges};

@@ -1,7 +1,6 @@
 //! `straggler training convert`: a job as a trace.
 
-use crate::kernel::console::Console;
-use crate::kernel::exit::{Failure, Outcome};
+use crate::kernel::{Console, Failure, Outcome};
 use crate::training::args::Convert;
 use crate::training::file;
 use serde::Serialize;

@@ -1,6 +1,7 @@
 //! The files of a training job.
 
-use crate::kernel::exit::{Failure, Outcome, unreadable};
+use crate::kernel::exit::unreadable;
+use crate::kernel::{Failure, Outcome};
 use crate::training::plan::TableFormat;
 use std::path::{Path, PathBuf};
 use straggler_model::units::Bytes;

@@ -1,7 +1,6 @@
 //! `straggler training generate`: jobs with known faults.
 
-use crate::kernel::console::Console;
-use crate::kernel::exit::{Failure, Outcome};
+use crate::kernel::{Console, Failure, Outcome};
 use crate::training::args::{Generate, JobFormat};
 use crate::training::file;
 use serde::Serialize;

@@ -1,7 +1,6 @@
 //! The page of a training job.
 
-use crate::kernel::invocation::command_line;
-use crate::kernel::pages;
+use crate::kernel::{command_line, pages};
 use crate::training::{tables, words};
 use straggler_report::numbers::{longer_than, percent, seconds};
 use straggler_report::page::{

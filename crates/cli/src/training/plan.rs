@@ -1,8 +1,6 @@
 //! `straggler training`, validated.
 
-use crate::kernel::exit::{Failure, Outcome};
-use crate::kernel::outputs::{refuse_missing_folder, refuse_unwritable};
-use crate::kernel::valid::Check;
+use crate::kernel::{Check, Failure, Outcome, refuse_missing_folder, refuse_unwritable};
 use crate::training::args::{Convert, Generate, JobFormat, Method, Show, TrainingCommand};
 use std::path::Path;
 

@@ -1,7 +1,6 @@
 //! The published analysis of a training job.
 
-use crate::kernel::console::Console;
-use crate::kernel::exit::{Failure, Outcome};
+use crate::kernel::{Console, Failure, Outcome};
 use crate::training::args::Show;
 use crate::training::tables::excess;
 use crate::training::{file, words};

@@ -1,11 +1,7 @@
 //! `straggler whatif JOB`: a job with other workers, links and noise.
 
 pub mod words;
-
-use crate::kernel::console::Console;
-use crate::kernel::exit::{Failure, Outcome};
-use crate::kernel::meter::Meter;
-use crate::kernel::{interrupt, pages};
+use crate::kernel::{Console, Failure, Meter, Outcome, interrupt, pages};
 use crate::training::file;
 use crate::whatif::args::WhatIf;
 use rayon::prelude::*;
@@ -95,7 +91,7 @@ pub fn run(typed: &WhatIf, seed: u64, console: &Console) -> Outcome<()> {
     scenario.check(&job).map_err(unfit)?;
     let replays = Replays::new(&job).map_err(Failure::bad_input_of)?;
     // With many copies a single draw takes long, so progress counts steps, including those of the recorded job.
-    let meter = Meter::with_unit(console, job.steps.len() as u64 * (1 + u64::from(draws)), "steps");
+    let meter = Meter::new(console, job.steps.len() as u64 * (1 + u64::from(draws)));
     let before = replays.all_told(|_, at| at.real(), &|| meter.advance(1));
     if before.iter().all(|&step| step == 0) {
         return Err(Failure::bad_input(format!(

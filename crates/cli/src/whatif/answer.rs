@@ -1,6 +1,6 @@
 //! The JSON answer of `straggler whatif`.
 
-use crate::network::file::NetworkAnswer;
+use crate::network::NetworkAnswer;
 use crate::trace::file::Opened;
 use crate::whatif::args::TraceWhatIf;
 use crate::whatif::reenact::Replayed;

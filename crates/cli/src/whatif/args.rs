@@ -17,8 +17,8 @@ use straggler_analysis::whatif::place::Where;
 use straggler_analysis::whatif::regions::Ranks;
 use straggler_model::Time;
 use straggler_model::network::PerByte;
-use straggler_noise::NoiseSpec;
 use straggler_model::spelling::{hint, hint_of_list, nearest};
+use straggler_noise::NoiseSpec;
 use straggler_schedule::traced::Decisions;
 use straggler_trace::{CommId, Function};
 

@@ -1,8 +1,7 @@
 //! The network of the baseline: given, fitted to the trace, or assumed.
 
-use crate::kernel::console::Console;
-use crate::kernel::exit::Outcome;
-use crate::network::file::load_network;
+use crate::kernel::{Console, Outcome};
+use crate::network::load_network;
 use crate::trace::file::Opened;
 use crate::whatif::args::TraceWhatIf;
 use std::path::Path;

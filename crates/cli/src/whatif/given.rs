@@ -1,6 +1,6 @@
 //! Options of `straggler whatif` that do not fit the kind of its input.
 
-use crate::kernel::exit::{Failure, Outcome};
+use crate::kernel::{Failure, Outcome};
 use crate::whatif::args::{JOB, TRACE, WhatIf};
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, Command, Error, FromArgMatches};

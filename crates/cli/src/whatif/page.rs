@@ -1,7 +1,6 @@
 //! The page of a comparison: the verdict, the runs side by side, and when ranks wait before and after.
 
-use crate::kernel::invocation::command_line;
-use crate::kernel::pages;
+use crate::kernel::{command_line, pages};
 use crate::trace::waits::page::{Run, Shown, beside};
 use crate::whatif::answer::{HypothesisAnswer, WhatIfAnswer};
 use crate::whatif::{Results, tables, words};

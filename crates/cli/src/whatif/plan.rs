@@ -1,8 +1,6 @@
 //! Hypotheses of `straggler whatif`, from the command line and from files.
 
-use crate::kernel::exit::{Exit, Failure, Outcome};
-use crate::kernel::outputs::refuse_unwritable;
-use crate::kernel::valid::Check;
+use crate::kernel::{Check, Exit, Failure, Outcome, refuse_unwritable};
 use crate::latency::drawn::{LatencyOptions, TypedMeaning};
 use crate::training::plan::TableFormat;
 use crate::whatif::args::{
@@ -13,9 +11,9 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use straggler_analysis::whatif::Difference;
 use straggler_analysis::whatif::search::Candidate;
-use straggler_noise::NoiseSpec;
 use straggler_model::toml_file;
 use straggler_model::units::Bytes;
+use straggler_noise::NoiseSpec;
 
 impl Check for WhatIf {
     fn check(&self) -> Outcome<()> {

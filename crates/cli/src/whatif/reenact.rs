@@ -1,8 +1,7 @@
 //! Prepares the replay of a traced run: applies the hypothesis, and determines who makes the decisions.
 
 use crate::args::Common;
-use crate::kernel::console::Console;
-use crate::kernel::exit::{Failure, Outcome};
+use crate::kernel::{Console, Failure, Outcome};
 use crate::mpi::replay::Replay;
 use crate::trace::file::{Opened, open_trace, refuse_one_of_many};
 use crate::whatif::plan::HypothesisPlan;

@@ -1,6 +1,6 @@
 //! The answer of `straggler whatif` as text.
 
-use crate::kernel::exit::{Exit, Failure};
+use crate::kernel::{Exit, Failure};
 use crate::simulate::stuck::circle;
 use crate::whatif::answer::{EfficiencyAnswer, HypothesisAnswer, WhatIfAnswer};
 use crate::whatif::tables;

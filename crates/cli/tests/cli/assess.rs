@@ -76,13 +76,14 @@ fn programs_that_synchronise_are_assessed() {
 #[test]
 fn this_machine_is_assessed_and_its_recording_again() {
     let folder = Folder::new();
-    let text = folder.run("assess --time 100ms --processes 64 --sources none -o a").good().stdout();
+    let text =
+        folder.run("assess --time 100ms --processes 64 --interval 10ms --sources none -o a").good().stdout();
     let [first, second] = [0, 1].map(|line| text.lines().nth(line).unwrap_or_default());
     assert!(first.contains("a program") && second.starts_with("On this node, noise takes "), "{text}");
     assert!(text.contains("process r replays") || text.contains("every process replays"), "{text}");
     let first = std::fs::read_to_string(folder.path().join("a/assess.json")).unwrap();
     let first: serde_json::Value = serde_json::from_str(&first).unwrap();
-    let again = folder.run("assess a/node.noise --processes 64 -o b --json").good().json();
+    let again = folder.run("assess a/node.noise --processes 64 --interval 10ms -o b --json").good().json();
     assert_eq!(first["curves"], again["curves"]);
 }
 
@@ -231,7 +232,10 @@ fn busy_recording(folder: &Folder) {
 fn a_busy_node_is_said_first_and_jobs_can_be_left_out() {
     let folder = Folder::new();
     busy_recording(&folder);
-    let answer = folder.run("assess busy.noise --network chic --processes 256 -o a --json").good().json();
+    let answer = folder
+        .run("assess busy.noise --network chic --processes 256 --interval 10ms -o a --json")
+        .good()
+        .json();
     let verdict: Vec<&str> =
         answer["verdict"].as_array().unwrap().iter().map(|line| line.as_str().unwrap()).collect();
     assert!(verdict[1].starts_with("busy.noise was busy: 50 % of the time went to rustc."), "{verdict:?}");
@@ -246,7 +250,8 @@ fn a_busy_node_is_said_first_and_jobs_can_be_left_out() {
         all.iter().map(|removal| removal["cause"].as_str().unwrap().to_string()).collect()
     };
     assert_eq!(removals(&answer), ["other jobs", "timer tick"]);
-    let quiet = folder.run("assess busy.noise --ignore RUSTC --network chic --processes 256 -o b --json");
+    let quiet = folder
+        .run("assess busy.noise --ignore RUSTC --network chic --processes 256 --interval 10ms -o b --json");
     let quiet = quiet.good().json();
     assert_eq!(removals(&quiet), ["timer tick"]);
     let text = quiet["findings"].to_string();
@@ -259,11 +264,12 @@ fn a_busy_node_is_said_first_and_jobs_can_be_left_out() {
 fn short_recordings_are_doubted_and_described_sources_are_ignored() {
     let folder = Folder::new();
     folder.write("few.txt", "1000 5000\n4001000 6000\n8001000 5500\n");
-    let text = folder.run("assess few.txt --network chic --processes 16 -o few").good().stdout();
+    let text =
+        folder.run("assess few.txt --network chic --processes 16 --interval 10ms -o few").good().stdout();
     assert!(text.contains(" of CPU time was measured: rarer noise is missing"), "{text}");
     assert!(text.contains("Within 10 ms it repeats"), "{text}");
     let noise = "periodic:rate=250Hz,duration=4us,name=tick+poisson:rate=10Hz,duration=200us,name=daemon";
-    let line = format!("assess {noise} --network chic --processes 4 -o out --json --ignore");
+    let line = format!("assess {noise} --network chic --processes 4 --interval 10ms -o out --json --ignore");
     let causes =
         |name: &str| folder.run(&format!("{line} {name}")).good().json()["noise"]["causes"].to_string();
     assert!(causes("daemon").contains("tick") && !causes("daemon").contains("daemon"));
@@ -354,15 +360,18 @@ fn console_page_and_json_say_the_same() {
 #[test]
 fn an_older_assessment_leaves_only_its_recording_behind() {
     let folder = Folder::new();
-    folder.run("assess --time 100ms --processes 16 --sources none -o out").good();
+    folder.run("assess --time 100ms --processes 16 --interval 10ms --sources none -o out").good();
     assert!(folder.path().join("out/node.noise").exists() && folder.path().join("out/detours.svg").exists());
     folder.write("out/mine.txt", "stays");
     // The recording is an input here, so it stays.
-    folder.run("assess out/node.noise --processes 16 -o out").good();
+    folder.run("assess out/node.noise --processes 16 --interval 10ms -o out").good();
     assert!(folder.path().join("out/node.noise").exists());
     let recording = std::fs::read(folder.path().join("out/node.noise")).unwrap();
     let kept = "out/node.noise of an earlier measurement is kept";
-    folder.run("assess periodic:period=1ms,duration=10us --processes 16 -o out").good().says(kept);
+    folder
+        .run("assess periodic:period=1ms,duration=10us --processes 16 --interval 10ms -o out")
+        .good()
+        .says(kept);
     for name in ["detours.svg", "detours.png"] {
         assert!(!folder.path().join("out").join(name).exists(), "{name}");
     }
@@ -386,7 +395,7 @@ fn a_finished_measurement_survives_an_interruption() {
     child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(130), "{said}");
     assert!(said.contains("assess it with: straggler assess out/node.noise"), "{said}");
-    folder.run("assess out/node.noise --processes 4 -o out").good();
+    folder.run("assess out/node.noise --processes 4 --interval 10ms -o out").good();
 }
 
 fn page_of(folder: &Folder, name: &str) -> straggler_report::page::Page {

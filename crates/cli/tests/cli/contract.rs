@@ -140,10 +140,17 @@ fn people_get_a_sentence() {
     let text = folder.run(&format!("{COLLECTIVE} {noise} --compare-quiet")).good().stdout();
     let first = text.lines().next().unwrap();
     assert!(
-        first.starts_with("1,000 processes finish an allreduce of 8 B by recursive doubling in "),
+        first.starts_with("One allreduce of 8 B by recursive doubling that starts at a random moment takes "),
         "{first}"
     );
-    assert!(first.contains("; with this noise it takes "), "{first}");
+    assert!(
+        first.contains(" with this noise on 1,000 processes, ") && first.contains(" without ("),
+        "{first}"
+    );
+    assert!(
+        text.lines().nth(1).unwrap().starts_with("A program that repeats it every 1 ms pays +"),
+        "{text}"
+    );
     // 9 rounds of 512 ranks, and 488 ranks that fold before and after them.
     assert!(text.contains("messages       5,584"), "{text}");
 }
@@ -164,4 +171,30 @@ fn the_critical_path_adds_up() {
             .stdout()
             .contains("The critical path, the chain of events that determines the makespan")
     );
+}
+
+/// What a program pays is found in two ways: beside a single collective, and by simulating the loop.
+#[test]
+fn a_single_collective_says_what_a_program_pays() {
+    let folder = Folder::new();
+    let line = "simulate --collective allreduce --processes 64 --network chic --noise";
+    let noise = "poisson:rate=100Hz,duration=100us";
+    let single = folder.run(&format!("{line} {noise} --json")).good().json();
+    let repeated = &single["repeated"];
+    assert_eq!((&repeated["processes"], &repeated["interval_seconds"]), (&64.into(), &0.001.into()));
+    let many = "--cycles 2000 --compute 1ms --compare-quiet --json";
+    let many = folder.run(&format!("{line} {noise} {many}")).good().json();
+    let [pays, costs] = [&repeated["slowdown"], &many["slowdown"]].map(|it| it.as_f64().unwrap());
+    assert!(costs > 0.02 && (pays / costs - 1.0).abs() < 0.15, "{pays} {costs}");
+    assert_eq!(many.get("repeated"), None);
+    // Nothing that has no meaning for a program, or takes long, is simulated: the line says how to find out.
+    for (processes, more) in
+        [("100000", noise), ("64", "delay:rank=0,at=1us,duration=5us"), ("64", "chic --cosched")]
+    {
+        let line = line.replace("64", processes);
+        let text = folder.run(&format!("{line} {more}")).good().stdout();
+        let is_single = !more.starts_with("delay");
+        assert_eq!(text.contains("that starts at a random moment"), is_single, "{text}");
+        assert_eq!(text.contains("add --cycles 100 --compute 1ms --compare-quiet"), is_single, "{text}");
+    }
 }

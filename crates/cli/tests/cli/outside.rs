@@ -5,6 +5,7 @@ mod checks;
 mod collectives;
 mod conformance;
 mod contract;
+mod defaults;
 mod device;
 mod drawn_latency;
 mod endings;

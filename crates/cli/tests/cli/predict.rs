@@ -206,3 +206,13 @@ fn a_missing_stream_is_named_with_the_result() {
     let json = folder.run("predict run --fit --drop-unmatched --json").good().json();
     assert_eq!(json["ranks_without_a_stream"], serde_json::json!([2]));
 }
+
+/// Copies cannot be compared with the recorded run, but its time is known.
+#[test]
+fn copies_name_the_time_of_the_recorded_run() {
+    let folder = Folder::new();
+    let alone = folder.run("simulate fixtures/traces/halo --network chic --json").good().json();
+    let copies = folder.run("simulate fixtures/traces/halo --network chic --copies 2 --json").good().json();
+    assert!(alone["traced_seconds"].as_f64().unwrap() > 0.0);
+    assert_eq!(copies["traced_seconds"], alone["traced_seconds"]);
+}

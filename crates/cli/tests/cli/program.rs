@@ -58,8 +58,9 @@ impl Folder {
 
     pub fn command(&self, line: &str) -> Command {
         let mut command = Command::new(binary());
-        // COLUMNS would make tables and sentences wrap.
+        // COLUMNS would make tables and sentences wrap, and the user may have defaults.
         command.args(line.split_whitespace()).current_dir(self.path()).env_remove("COLUMNS");
+        command.env("XDG_CONFIG_HOME", self.path());
         command
     }
 
@@ -154,7 +155,7 @@ pub fn smaller(command: &str) -> String {
         ("bench --quick ", "bench --quick --repeat 1 "),
         ("--processes 20000 ", "--processes 5000 "),
         ("redundancy --processes 1024 ", "redundancy --processes 256 "),
-        ("sc10-fig4 sc10-sec4b-200us", "sc10-sec4b-200us"),
+        ("sc10-fig4 sc10-sec4b-200us", "sc10-fig2"),
         ("exchanges.txt --size 1KiB ", "exchanges.txt --size 1KiB --samples 2000 "),
         ("uninterrupted.txt --size 1KiB ", "uninterrupted.txt --size 1KiB --samples 2000 "),
     ];
@@ -170,9 +171,14 @@ pub fn smaller(command: &str) -> String {
         other => {
             let less = |line: String, (all, some): &(&str, &str)| line.replace(all, some);
             let line = LESS.iter().fold(format!("{other} "), less);
-            // The size does not matter, unless it is asked about.
-            let any_size = line.starts_with("straggler assess") && !line.contains("@1024");
-            if any_size { line.replace("--processes 1024", "--processes 16") } else { line }
+            // Sizes and intervals do not matter, unless they are asked about.
+            if !line.starts_with("straggler assess") || line.contains("@1024") {
+                return line;
+            }
+            let line = line.replace("--processes 1024", "--processes 16");
+            let has_programs =
+                ["--interval", "--goal", "--trace"].iter().all(|option| !line.contains(option));
+            if has_programs { format!("{line} --interval 10ms ") } else { line }
         }
     }
 }

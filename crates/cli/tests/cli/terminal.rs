@@ -93,3 +93,50 @@ fn errors_fit() {
         assert!(fitted.split_whitespace().eq(whole.split_whitespace()), "{line}\n{fitted}");
     }
 }
+
+/// Colours are for terminals and for those who ask; no environment forces them, and none changes the text.
+#[test]
+fn colours_are_asked_for() {
+    let folder = Folder::new();
+    let said = |line: &str, variables: &[(&str, &str)]| {
+        let output = folder.command(line).envs(variables.iter().copied()).output().unwrap();
+        let [out, err] = [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).unwrap());
+        (out, err)
+    };
+    let line = "simulate --collective barrier --processes 4 --network chic --cosched";
+    let (plain, warning) = said(line, &[]);
+    assert!(!plain.contains('\x1b') && !warning.contains('\x1b'), "not a terminal");
+    let (out, err) = said(&format!("{line} --color always"), &[("NO_COLOR", "1")]);
+    let (answer, rest) = plain.split_once('\n').unwrap();
+    assert!(out.starts_with(&format!("\x1b[1m{answer}\x1b[0m\n")), "{out}");
+    assert!(!rest.is_empty() && !out[answer.len() + 8..].contains('\x1b'), "only the answer is bold");
+    assert_eq!(err, warning.replace("warning:", "\x1b[33mwarning:\x1b[0m"));
+    let (_, err) = said("--color always simulate x.goal --network chic", &[]);
+    assert!(err.starts_with("\x1b[1;31merror:\x1b[0m x.goal"), "{err}");
+    let (_, err) = said("simulate --colour --color=always", &[]);
+    assert!(err.starts_with("\x1b[1;31merror:\x1b[0m unexpected"), "{err}");
+}
+
+/// `script` runs a command on a terminal.
+#[test]
+fn a_terminal_has_colours_unless_its_environment_objects() {
+    let folder = Folder::new();
+    if std::process::Command::new("script").arg("--version").output().is_err() {
+        return;
+    }
+    let on_terminal = |options: &str, variables: &[(&str, &str)]| {
+        let line = format!("{} network show chicc {options}", crate::outside::program::binary().display());
+        let mut command = std::process::Command::new("script");
+        command.args(["-qec", &line, "/dev/null"]).current_dir(folder.path());
+        command.env("TERM", "xterm").env_remove("NO_COLOR").envs(variables.iter().copied());
+        String::from_utf8(command.output().unwrap().stdout).unwrap()
+    };
+    let coloured = "\x1b[1;31merror:\x1b[0m";
+    assert!(on_terminal("", &[]).contains(coloured));
+    for (options, variables) in
+        [("--color never", &[][..]), ("", &[("NO_COLOR", "1")]), ("", &[("TERM", "dumb")])]
+    {
+        let said = on_terminal(options, variables);
+        assert!(said.contains("error:") && !said.contains('\x1b'), "{options} {variables:?}: {said}");
+    }
+}

@@ -1,7 +1,7 @@
 //! An agenda in 24 bytes, for the butterfly: at most one operation of each kind, released together.
 
 use super::Agenda;
-use super::early_pool::EarlyPool;
+use super::early_pool::{EarlyPool, Late};
 use super::step_ready;
 use crate::checkpoint::Unsound;
 use crate::host::Host;
@@ -81,7 +81,7 @@ impl Agenda for Batch {
                 return Some(OperationKind::Recv as u32);
             }
         }
-        self.early = pool.append(self.early, (early.from, early.tag), early.bytes, early.done);
+        self.early = pool.append(self.early, (early.from, early.tag), early.bytes, Late::of(&early));
         None
     }
 

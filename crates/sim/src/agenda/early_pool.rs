@@ -12,8 +12,8 @@ use straggler_schedule::graph::ANY;
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct EarlyPool {
     nodes: Vec<Node>,
-    /// When the bytes of the message at each place have arrived, if that is not when it ran; 0 beyond the end.
-    done: Vec<Time>,
+    /// When the bytes of the message at each place have arrived, if that is not when it ran; nothing beyond the end.
+    late: Vec<Late>,
     /// Place plus one of the first free node, 0 for none.
     free: u32,
 }
@@ -28,12 +28,26 @@ struct Node {
     next: u32,
 }
 
+/// When the bytes of a message have arrived, and whether its last segment, by the message's number, still has to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Late {
+    pub done: Time,
+    pub number: u32,
+    pub partial: bool,
+}
+
+impl Late {
+    pub fn of(early: &Early) -> Late {
+        Late { done: early.done, number: early.number, partial: early.partial }
+    }
+}
+
 const _: () = assert!(size_of::<Node>() == 20);
 
 impl EarlyPool {
     /// Checks a pool that was read, with the last places of all its rings.
     pub(crate) fn check(&self, rings: impl Iterator<Item = u32>) -> Result<(), Unsound> {
-        ensure(self.done.len() <= self.nodes.len(), "early messages end before their times")?;
+        ensure(self.late.len() <= self.nodes.len(), "early messages end before their times")?;
         let mut seen = vec![false; self.nodes.len()];
         let mut walk = |first: u32, last: u32| {
             let mut place = first;
@@ -75,23 +89,23 @@ impl EarlyPool {
     }
 
     /// Adds a message after `last` (0: to an empty ring) and returns the new last place.
-    pub(crate) fn append(&mut self, last: u32, (from, tag): (Rank, Tag), bytes: u64, done: Time) -> u32 {
+    pub(crate) fn append(&mut self, last: u32, (from, tag): (Rank, Tag), bytes: u64, late: Late) -> u32 {
         let place = self.take_free();
         let first = if last == 0 { place } else { std::mem::replace(&mut self.node(last).next, place) };
         let bytes = [bytes as u32, (bytes >> 32) as u32];
         *self.node(place) = Node { bytes, from, tag, next: first };
-        if done != Time::ZERO || !self.done.is_empty() {
-            self.note_done(place, done);
+        if late != Late::default() || !self.late.is_empty() {
+            self.note_late(place, late);
         }
         place
     }
 
     #[inline(never)]
-    fn note_done(&mut self, place: u32, done: Time) {
-        if self.done.len() < place as usize {
-            self.done.resize(place as usize, Time::ZERO);
+    fn note_late(&mut self, place: u32, late: Late) {
+        if self.late.len() < place as usize {
+            self.late.resize(place as usize, Late::default());
         }
-        self.done[place as usize - 1] = done;
+        self.late[place as usize - 1] = late;
     }
 
     /// Removes the first match from the ring that ends at `last`.
@@ -157,7 +171,16 @@ impl EarlyPool {
         let index = place as usize - 1;
         let Node { bytes: [low, high], from, tag, .. } = self.nodes[index];
         let bytes = u64::from(low) | u64::from(high) << 32;
-        let done = self.done.get(index).copied().unwrap_or(Time::ZERO);
-        Early { from, tag, bytes, send: OperationKind::Send as u32, cpu: 0, nic: 0, done }
+        let Late { done, number, partial } = self.late.get(index).copied().unwrap_or_default();
+        Early {
+            from,
+            tag,
+            bytes,
+            send: OperationKind::Send as u32,
+            done,
+            number,
+            partial,
+            ..Early::default()
+        }
     }
 }

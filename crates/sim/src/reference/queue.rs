@@ -116,7 +116,7 @@ impl RadixHeap {
     fn group(&mut self) {
         let number = |(key, ..): &Entry| match key.class {
             Class::Send | Class::Recv | Class::Calc => key.order,
-            Class::Acknowledgement | Class::Message => 0,
+            Class::LastSegment | Class::Acknowledgement | Class::Message => 0,
         };
         let largest = self.now.iter().map(number).max().unwrap_or(u64::MAX);
         if largest >= self.now.len() as u64 / 4 {

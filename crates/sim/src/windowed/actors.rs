@@ -12,7 +12,7 @@ use crate::checkpoint::{Saved, Unsound};
 use crate::host::Host;
 use crate::lanes::Lanes;
 use crate::latency::Latency;
-use crate::message::{Body, Message};
+use crate::message::{Body, Message, Stamp};
 use crate::outcome::{Remains, RunError};
 use crate::rules::Rules;
 use std::ops::Range;
@@ -28,7 +28,7 @@ pub(super) trait Actors: Sync {
     type Host: Host;
     type Body: Body;
     /// The observer's stamp on a message, and its number if latencies are drawn.
-    type Stamp: bytemuck::Pod + Default + Send;
+    type Stamp: Stamp;
     /// The observer of the processes of one part.
     type Observer: Send;
     /// One process.
@@ -111,6 +111,9 @@ pub(super) struct Turn<'a, A: Actors + ?Sized> {
     pub outgoing: &'a mut Outgoing<MessageOf<A>>,
     pub chunks: &'a mut Chunks<MessageOf<A>>,
     pub lanes: &'a mut Lanes,
+    pub latency: A::Latency,
+    /// Messages that leave their host over shared links.
+    pub launched: &'a mut Vec<MessageOf<A>>,
     pub observer: &'a mut A::Observer,
     pub stop: &'a AtomicBool,
     pub processes: u32,
@@ -148,9 +151,15 @@ impl<A: Actors + ?Sized> Turn<'_, A> {
     /// Sends a message.
     #[inline(always)]
     pub fn post(&mut self, message: MessageOf<A>) {
-        let to = message.to;
+        let (to, body) = (message.to, message.body);
         if to >= self.processes {
             return self.refuse(message.from, to);
+        }
+        if let Some(fabric) = self.latency.fabric()
+            && !body.is_acknowledgement()
+            && !fabric.together(message.from, to)
+        {
+            return self.launched.push(message);
         }
         let soon = Time(message.arrival) < self.frame.next_until;
         self.outgoing.push(self.chunks, to >> self.frame.shift, soon, message);

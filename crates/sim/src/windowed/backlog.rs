@@ -51,7 +51,8 @@ impl<B: Body, S: Copy> Backlog<B, S> {
             for place in heaps.payloads() {
                 see(place)?;
                 let body = self.messages[place as usize].body;
-                let own = (!body.is_acknowledgement()).then(|| (body.cpu(), body.nic()));
+                let waits = !body.is_acknowledgement() && !body.is_last_segment();
+                let own = waits.then(|| (body.cpu(), body.nic()));
                 ensure(own == *lane, "a message waits in another lane")?;
             }
         }
@@ -72,7 +73,9 @@ impl<B: Body, S: Copy> Backlog<B, S> {
     pub fn push<N: Noise, L: Latency>(&mut self, message: Message<B, S>, rules: &Rules<'_, N, L>) {
         let body = message.body;
         self.inserted += 1;
-        let (lane, order) = if body.is_acknowledgement() {
+        let (lane, order) = if body.is_last_segment() {
+            (None, u64::from(message.from) << 32 | self.inserted as u64 & u64::from(u32::MAX))
+        } else if body.is_acknowledgement() {
             (None, u64::from(body.send()))
         } else {
             let order = u64::from(message.from) << 32 | u64::from(body.sequence(self.inserted));
@@ -178,7 +181,7 @@ mod tests {
                 let (a, b) = (list.take(place).unwrap(), backlog.take(in_backlog).unwrap());
                 prop_assert_eq!(a.body.send(), b.body.send());
                 let (cpu, recv_free) = host.receiving(a.body.cpu(), a.body.nic());
-                rules.message(Arrival { from: a.from, to: 9, number: 0 }, cpu, recv_free, found, 1);
+                rules.message(Arrival { from: a.from, to: 9, transit: Default::default() }, cpu, recv_free, found, 1);
             }
             prop_assert!(backlog.is_empty());
         }

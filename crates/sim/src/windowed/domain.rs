@@ -6,9 +6,11 @@ use super::calendar::Chunks;
 use super::frame::Frame;
 use super::layout::Layout;
 use super::outgoing::{Outgoing, Parcel};
+use super::ports::{FlightOf, PortsOf};
 use super::transport::Transport;
 use crate::checkpoint::{Checkpoints, Position, write_record};
 use crate::outcome::{Remains, RunError};
+use crate::ports::LinkLoads;
 use std::collections::BTreeMap;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -30,6 +32,9 @@ pub(super) struct Domain<'a, A: Actors> {
     /// Messages between own blocks, sent in the window that has run.
     own: Vec<(u32, Parcel<MessageOf<A>>)>,
     scratch: Scratch<A>,
+    /// The shared links, if there are any, and the messages that are to use them.
+    ports: Option<PortsOf<'a, A>>,
+    launched: Vec<MessageOf<A>>,
     observer: A::Observer,
     /// Messages that ran.
     pub messages: u64,
@@ -43,6 +48,7 @@ impl<'a, A: Actors> Domain<'a, A> {
         layout: &'a Layout,
         part: usize,
         slots: &'a mut [A::Slot],
+        ports: Option<PortsOf<'a, A>>,
         observer: A::Observer,
     ) -> Self {
         let blocks = layout.blocks(part);
@@ -61,6 +67,8 @@ impl<'a, A: Actors> Domain<'a, A> {
                 .zip(slots.chunks_mut(1 << layout.shift()))
                 .map(|(&block, slots)| Block::new(actors, layout.ranks(block), slots))
                 .collect(),
+            ports,
+            launched: Vec::new(),
             observer,
             messages: 0,
             error: None,
@@ -69,7 +77,8 @@ impl<'a, A: Actors> Domain<'a, A> {
 
     /// The first window in which a block has something to do, as far as is known.
     pub fn next_window(&self) -> u64 {
-        self.due.first_key_value().map_or(u64::MAX, |(&window, _)| window)
+        let ports = self.ports.as_ref().map_or(u64::MAX, |ports| ports.next_window());
+        self.due.first_key_value().map_or(u64::MAX, |(&window, _)| window).min(ports)
     }
 
     /// Runs every block that has something to do in this window, and hands messages for other parts to the transport.
@@ -79,10 +88,12 @@ impl<'a, A: Actors> Domain<'a, A> {
         frame: &Frame,
         stop: &AtomicBool,
         transport: &mut impl Transport<MessageOf<A>>,
+        flights: Option<&mut impl Transport<FlightOf<A>>>,
     ) -> u64 {
         let mut blocks = self.due.remove(&frame.window).unwrap_or_default();
         let mut first = u64::MAX;
-        let (shared, at_once) = (self.layout.is_shared(), self.at_once());
+        // With shared links, only flights travel between members before all ports are served.
+        let (shared, at_once) = (self.layout.is_shared() && self.ports.is_none(), self.at_once());
         // A block may have been added twice: while the window was far, and after it came near.
         blocks.sort_unstable();
         blocks.dedup();
@@ -97,6 +108,8 @@ impl<'a, A: Actors> Domain<'a, A> {
                 outgoing: &mut self.outgoing,
                 chunks: &mut self.chunks,
                 lanes: &mut lanes,
+                latency: self.actors.rules().latency,
+                launched: &mut self.launched,
                 observer: &mut self.observer,
                 stop,
                 processes: self.actors.processes(),
@@ -110,6 +123,9 @@ impl<'a, A: Actors> Domain<'a, A> {
             self.messages += turn.messages;
             self.error = self.error.take().or(turn.error);
             block.lanes = lanes;
+            if let Some(ports) = &mut self.ports {
+                ports.launch(frame, &mut self.launched);
+            }
             if stop.load(Ordering::Relaxed) {
                 self.error.get_or_insert(RunError::Interrupted);
             }
@@ -117,7 +133,21 @@ impl<'a, A: Actors> Domain<'a, A> {
                 break;
             }
         }
+        self.serve_ports(frame, flights);
         first.min(self.send(frame, transport))
+    }
+
+    /// Serves the shared links. All parts do, also one that has failed, since they wait for each other.
+    fn serve_ports(&mut self, frame: &Frame, flights: Option<&mut impl Transport<FlightOf<A>>>) {
+        let Some(ports) = &mut self.ports else { return };
+        let (outgoing, chunks) = (&mut self.outgoing, &mut self.chunks);
+        let served = ports.serve(frame, flights, &mut |message| {
+            let soon = Time(message.arrival) < frame.next_until;
+            outgoing.push(chunks, message.to >> frame.shift, soon, message);
+        });
+        if let Err(error) = served {
+            self.error.get_or_insert(error);
+        }
     }
 
     /// After how many blocks messages are sent to other members of a cluster.
@@ -168,6 +198,7 @@ impl<'a, A: Actors> Domain<'a, A> {
 
     /// Writes the state of every block before window `next`.
     pub fn save(&self, checkpoints: &dyn Checkpoints, next: u64) -> io::Result<()> {
+        self.save_ports(checkpoints, next)?;
         let numbers = self.layout.blocks(self.part);
         let Some(&first) = numbers.first() else { return Ok(()) };
         checkpoints.write(next, first, &mut |out| {
@@ -181,6 +212,31 @@ impl<'a, A: Actors> Domain<'a, A> {
             }
             Ok(())
         })
+    }
+
+    /// Writes the state of every group of ports before window `next`. Their numbers follow those of the blocks.
+    fn save_ports(&self, checkpoints: &dyn Checkpoints, next: u64) -> io::Result<()> {
+        let Some(ports) = &self.ports else { return Ok(()) };
+        let first_group = self.layout.count() as u32;
+        let Some(first) = ports.groups().next() else { return Ok(()) };
+        checkpoints.write(next, first_group + first, &mut |out| {
+            ports.states(next).try_for_each(|(group, state)| {
+                write_record(out, first_group + group, &state.map_err(io::Error::other)?)
+            })
+        })
+    }
+
+    fn restore_ports(&mut self, checkpoints: &dyn Checkpoints, next: u64) -> io::Result<()> {
+        let Some(ports) = &mut self.ports else { return Ok(()) };
+        let first_group = self.layout.count() as u32;
+        for group in ports.groups().collect::<Vec<_>>() {
+            let bytes = checkpoints.read(first_group + group)?;
+            ports.restore(group, &bytes, next, self.actors.processes()).map_err(|why| {
+                let fix = "Start over in a new folder";
+                io::Error::other(format!("the state of group {group} of ports is damaged: {why}. {fix}"))
+            })?;
+        }
+        Ok(())
     }
 
     /// The position of the run before the window of `frame`.
@@ -197,6 +253,7 @@ impl<'a, A: Actors> Domain<'a, A> {
     /// Restores the state of every block before window `next`.
     pub fn restore(&mut self, checkpoints: &dyn Checkpoints, next: u64) -> io::Result<()> {
         self.due.clear();
+        self.restore_ports(checkpoints, next)?;
         for (index, (&number, block)) in (0..).zip(self.layout.blocks(self.part).iter().zip(&mut self.blocks))
         {
             let bytes = checkpoints.read(number)?;
@@ -219,9 +276,10 @@ impl<'a, A: Actors> Domain<'a, A> {
 
     /// Frees the processes block by block, once no message is left, and writes their finish times.
     pub fn conclude(self, mut finish: &mut [Time]) -> Concluded<A::Observer> {
-        let Domain { actors, blocks, observer, outgoing, chunks, .. } = self;
+        let Domain { actors, blocks, observer, outgoing, chunks, ports, .. } = self;
         drop((outgoing, chunks));
-        let mut concluded = Concluded { remains: Remains::default(), observer };
+        let loads = ports.map_or_else(LinkLoads::new, |ports| ports.into_loads());
+        let mut concluded = Concluded { remains: Remains::default(), loads, observer };
         for block in blocks {
             let own = finish.split_off_mut(..block.len()).unwrap_or_default();
             block.conclude(actors, own, &mut concluded.remains);
@@ -257,5 +315,6 @@ impl<A: Actors> Blocks<'_, '_, A> {
 #[derive(Debug)]
 pub(super) struct Concluded<O> {
     pub remains: Remains,
+    pub loads: LinkLoads,
     pub observer: O,
 }

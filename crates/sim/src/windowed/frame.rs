@@ -37,6 +37,12 @@ impl Frame {
         if time < self.next_until { self.window + 1 } else { time.ps() / self.lookahead }
     }
 
+    /// The window of a time in this window or after it.
+    #[inline(always)]
+    pub fn window_at(&self, time: Time) -> u64 {
+        if time < self.until { self.window } else { self.window_of(time) }
+    }
+
     /// When a process that ran has to be woken: `next`, the time of its first local event, unless it was due in the
     /// same window before it ran and so is scheduled already.
     #[inline(always)]

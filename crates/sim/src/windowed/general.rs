@@ -8,9 +8,10 @@ use crate::execution::{Execution, Happened, Incoming, Site, notify};
 use crate::host::Host;
 use crate::lanes::Lanes;
 use crate::latency::Latency;
-use crate::message::{Body, Carried, Early, Message};
+use crate::message::{Body, Carried, Early, Message, Stamp};
 use crate::observer::Observer;
 use crate::outcome::{Blocked, Leftover, Remains};
+use crate::ports::Tails;
 use crate::program::Program;
 use crate::release::{Arrived, Release};
 use crate::rules::{Rules, Sender, Sent};
@@ -45,6 +46,7 @@ pub(super) struct Slot<P: Program> {
 pub(super) struct Shared<P: Program> {
     block: P::Block,
     pool: <P::Agenda as Agenda>::Pool,
+    tails: Tails,
 }
 
 impl<'a, P: Program, N: Noise, L: Latency, O> General<'a, P, N, L, O> {
@@ -83,7 +85,7 @@ impl<P: Program, N: Noise, L: Latency, O: Observer> Actors for General<'_, P, N,
     }
 
     fn shared(&self, ranks: Range<Rank>) -> Shared<P> {
-        Shared { block: self.program.block(ranks), pool: Default::default() }
+        Shared { block: self.program.block(ranks), pool: Default::default(), tails: Tails::default() }
     }
 
     fn host(slot: &Slot<P>) -> &P::Host {
@@ -99,11 +101,13 @@ impl<P: Program, N: Noise, L: Latency, O: Observer> Actors for General<'_, P, N,
     ) -> Result<(), Unsound> {
         let agendas: Vec<&P::Agenda> = slots.iter().map(|slot| &slot.agenda).collect();
         let locals: Vec<P::Local> = slots.iter().map(|slot| slot.local).collect();
-        check(self.program, ranks, &agendas, &locals, (&shared.block, &shared.pool), arriving)
+        let Shared { block, pool, tails } = shared;
+        check(self.program, ranks, &agendas, &locals, (block, pool, tails), arriving)
     }
 
     fn start(&self, process: Process<'_, Self>, turn: &mut Turn<'_, Self>) {
-        let Process { rank, slot: Slot { host, agenda, local }, shared: Shared { block, pool } } = process;
+        let Process { rank, slot: Slot { host, agenda, local }, shared: Shared { block, pool, .. } } =
+            process;
         self.program.start(rank, local, block, &mut |release: Release| {
             agenda.release(pool, &release, Time::ZERO, host);
             if turn.observer.is_active() {
@@ -158,7 +162,7 @@ impl<P: Program, N: Noise, L: Latency, O: Observer> Actors for General<'_, P, N,
 
     fn conclude(&self, rank: Rank, slot: &Slot<P>, shared: &Shared<P>, remains: &mut Remains) -> Time {
         let Slot { host, agenda, local } = slot;
-        let Shared { block, pool } = shared;
+        let Shared { block, pool, .. } = shared;
         let left = Left { free: host.finish(), agenda, local, block, pool };
         left.conclude(self.program, self.rules.network, rank, remains)
     }
@@ -170,7 +174,7 @@ pub(super) fn check<P: Program, B: Body, S: Copy>(
     ranks: Range<Rank>,
     agendas: &[&P::Agenda],
     locals: &[P::Local],
-    (block, pool): (&P::Block, &<P::Agenda as Agenda>::Pool),
+    (block, pool, tails): (&P::Block, &<P::Agenda as Agenda>::Pool, &Tails),
     arriving: &[Message<B, S>],
 ) -> Result<(), Unsound> {
     P::Agenda::check(agendas.iter().copied(), pool)?;
@@ -182,6 +186,11 @@ pub(super) fn check<P: Program, B: Body, S: Copy>(
         let early = agenda.unreceived(pool);
         ensure(early.iter().all(|early| can_be(early.from, early.send)), "an early message is from nobody")?;
     }
+    let own = |(to, from): (Rank, Rank)| ranks.contains(&to) && from < program.processes();
+    ensure(tails.ends().all(own), "a last segment is from nobody, or for nobody")?;
+    for (rank, id) in tails.receives() {
+        in_progress[(rank - ranks.start) as usize].posted.push(id);
+    }
     for message in arriving {
         let (body, from, to) = (message.body, message.from, message.to);
         let place = (to - ranks.start) as usize;
@@ -191,6 +200,10 @@ pub(super) fn check<P: Program, B: Body, S: Copy>(
                 from < program.processes() && program.has_send(to, body.send()),
                 "nobody waits for this message",
             )?;
+            continue;
+        }
+        if body.is_last_segment() {
+            ensure(from < program.processes(), "a last segment is from nobody")?;
             continue;
         }
         let arrived = Arrived { from, tag: body.tag(), bytes: body.bytes() };
@@ -276,6 +289,7 @@ impl<P: Program, N: Noise, L: Latency, O: Observer> AtWork<'_, '_, '_, P, N, L, 
         let execution = Execution { rank: self.process.rank, rules, rendezvous };
         let (body, arrival) = (message.body, Time(message.arrival));
         let Carried { observed: cause, number } = message.stamp;
+        let transit = number.transit();
         let incoming = Incoming {
             message: Early {
                 from: message.from,
@@ -284,16 +298,20 @@ impl<P: Program, N: Noise, L: Latency, O: Observer> AtWork<'_, '_, '_, P, N, L, 
                 send: body.send(),
                 cpu: body.cpu(),
                 nic: body.nic(),
-                done: Time::ZERO,
+                ..Early::default()
             },
             arrival,
+            transit,
             cause,
         };
         if body.is_acknowledgement() {
             return execution.run_acknowledgement(self, t, &incoming);
         }
+        if body.is_last_segment() {
+            return execution.run_last_segment(self, t, message.from, transit.number);
+        }
         self.turn.messages += 1;
-        execution.run_message(self, t, &incoming, L::number(number));
+        execution.run_message(self, t, &incoming);
     }
 }
 
@@ -306,6 +324,10 @@ impl<P: Program, N: Noise, L: Latency, O: Observer> Site<P, O> for AtWork<'_, '_
     #[inline(always)]
     fn lanes(&mut self) -> &mut Lanes {
         self.turn.lanes
+    }
+
+    fn tails(&mut self) -> &mut Tails {
+        &mut self.process.shared.tails
     }
 
     #[inline(always)]
@@ -323,7 +345,7 @@ impl<P: Program, N: Noise, L: Latency, O: Observer> Site<P, O> for AtWork<'_, '_
     fn notify(&mut self, happened: Happened, t: Time) {
         let Process { rank, slot, shared } = &mut self.process;
         let Slot { host, agenda, local } = &mut **slot;
-        let Shared { block, pool } = &mut **shared;
+        let Shared { block, pool, .. } = &mut **shared;
         let observer = &mut *self.turn.observer;
         notify(self.actors.program, *rank, local, block, happened, &mut |release: Release| {
             agenda.release(pool, &release, t, host);
@@ -343,7 +365,7 @@ impl<P: Program, N: Noise, L: Latency, O: Observer> Site<P, O> for AtWork<'_, '_
     fn match_message(&mut self, early: &Early) -> Option<u32> {
         let Process { rank, slot, shared } = &mut self.process;
         let Slot { agenda, local, .. } = &mut **slot;
-        let Shared { block, pool } = &mut **shared;
+        let Shared { block, pool, .. } = &mut **shared;
         let program = self.actors.program;
         agenda.arrive(pool, *early, |id| {
             let operation = program.operation(*rank, local, block, OperationKind::Recv, id);

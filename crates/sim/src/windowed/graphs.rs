@@ -13,9 +13,10 @@ use crate::agenda::{Agenda, Pair, QueuePool, Queues};
 use crate::checkpoint::Unsound;
 use crate::host::{Host, OneLane};
 use crate::latency::Latency;
-use crate::message::{Body, Early, Message, Numbered};
+use crate::message::{Body, Early, Message, Numbered, Stamp};
 use crate::observer::Nothing;
 use crate::outcome::Remains;
+use crate::ports::Tails;
 use crate::program::Program;
 use crate::programs::{Dependencies, GraphProgram, ProcessOperations};
 use crate::release::Release;
@@ -107,7 +108,7 @@ impl Slot {
     #[inline(never)]
     fn keep(&mut self, shared: &mut Shared, from: Rank, body: Numbered) {
         let (tag, bytes, send) = (body.tag(), body.bytes(), body.send());
-        let early = Early { from, tag, bytes, send, cpu: 0, nic: 0, done: Time::ZERO };
+        let early = Early { from, tag, bytes, send, ..Early::default() };
         self.agenda.keep_early(&mut shared.pool, early);
     }
 }
@@ -234,7 +235,7 @@ impl<N: Noise, L: Latency> Walk<'_, '_, '_, N, L> {
         let mut room = None;
         let cost = self.actors.cost(from, self.rank, body.bytes(), &mut room);
         let (cpu, recv_free) = self.slot.host.receiving(0, 0);
-        let came = Arrival { from, to: self.rank, number: L::number(message.stamp) };
+        let came = Arrival { from, to: self.rank, transit: { message.stamp }.transit() };
         self.actors.rules.message_at(cost, came, cpu, recv_free, t);
         let Some(id) = self.slot.agenda.take_posted(&mut self.shared.pool, (from, body.tag())) else {
             self.slot.keep(self.shared, from, body);
@@ -250,7 +251,7 @@ impl<N: Noise, L: Latency> Walk<'_, '_, '_, N, L> {
         let Graphs { rules, rendezvous, .. } = *self.actors;
         if rendezvous && rules.network.link(from, self.rank).is_rendezvous(bytes) {
             let arrival = rules.acknowledged(from, self.rank, self.turn.lanes, t).ps();
-            let early = Early { from, tag, bytes, send, cpu: 0, nic: 0, done: Time::ZERO };
+            let early = Early { from, tag, bytes, send, ..Early::default() };
             let body = Numbered::acknowledgement(&early);
             let stamp = L::Number::default();
             self.turn.post(Message { arrival, to: from, from: self.rank, body, stamp });
@@ -387,7 +388,8 @@ impl<N: Noise, L: Latency> Actors for Graphs<'_, N, L> {
     ) -> Result<(), Unsound> {
         let agendas: Vec<&Queues> = slots.iter().map(|slot| &slot.agenda).collect();
         let places: Vec<ProcessOperations> = slots.iter().map(|slot| slot.place).collect();
-        general::check(self.program, ranks, &agendas, &places, (&shared.block, &shared.pool), arriving)
+        let kept = (&shared.block, &shared.pool, &Tails::default());
+        general::check(self.program, ranks, &agendas, &places, kept, arriving)
     }
 
     /// If sends take time and nothing waits for the start of a receive, receives that are ready at the start can be

@@ -21,7 +21,7 @@ pub(super) struct Layout {
 }
 
 /// Divides `count` items into `parts` ranges. Returns the start of each, and the end.
-fn edges(count: u32, parts: u32) -> Vec<u32> {
+pub(super) fn edges(count: u32, parts: u32) -> Vec<u32> {
     let edge = |part| (u64::from(count) * u64::from(part) / u64::from(parts)) as u32;
     (0..=parts).map(edge).collect()
 }
@@ -50,6 +50,20 @@ impl Layout {
             }
         }
         Layout { parts: places, blocks, ..self }
+    }
+
+    /// Blocks of one item each, with the member that runs each block and, if it is this one, the part.
+    pub fn in_given_parts(members: Vec<u32>, own: u32, parts: &[u32], count: u32) -> Layout {
+        let mut layout = Layout::new(members.len() as u32, 0, members, own);
+        let mine = layout.blocks.concat();
+        let of_part = |part| mine.iter().copied().filter(|&block| parts[block as usize] == part).collect();
+        layout.blocks = (0..count).map(of_part).collect();
+        for (part, blocks) in (0..).zip(&layout.blocks) {
+            for (place, &block) in (0..).zip(blocks) {
+                layout.parts[block as usize] = (part, place);
+            }
+        }
+        layout
     }
 
     /// Gives each member a range of neighbouring blocks, as equal as possible.

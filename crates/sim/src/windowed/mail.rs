@@ -128,7 +128,7 @@ fn first_of<B: Body, S: Copy, N: Noise, L: Latency>(
 #[inline(always)]
 pub(super) fn eligible_of<B: Body, S: Copy>(message: &Message<B, S>, host: &impl Host) -> Time {
     let (arrival, body) = (Time(message.arrival), message.body);
-    if body.is_acknowledgement() {
+    if body.is_acknowledgement() || body.is_last_segment() {
         arrival
     } else {
         rules::message_eligible(host, body.cpu(), body.nic(), arrival)
@@ -146,6 +146,8 @@ fn key_of<B: Body, S: Copy, N: Noise, L: Latency>(
     let (eligible, created) = (eligible_of(message, host), created_of(message, rules));
     if body.is_acknowledgement() {
         Key { eligible, created, class: Class::Acknowledgement, order: u64::from(body.send()) }
+    } else if body.is_last_segment() {
+        Key { eligible, created, class: Class::LastSegment, order: u64::from(from) << 32 | place as u64 }
     } else {
         let order = u64::from(from) << 32 | u64::from(body.sequence(place));
         Key { eligible, created, class: Class::Message, order }
@@ -160,6 +162,8 @@ pub(super) fn created_of<B: Body, S: Copy, N: Noise, L: Latency>(
     let (from, to, arrival, body) = (message.from, message.to, Time(message.arrival), message.body);
     if body.is_acknowledgement() {
         rules.matched_at(to, from, arrival)
+    } else if body.is_last_segment() {
+        Time::ZERO
     } else {
         rules.sent_at(from, to, arrival)
     }

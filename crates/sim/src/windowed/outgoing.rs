@@ -42,9 +42,14 @@ impl<M: Timed> Parcel<M> {
         (self.full, self.later)
     }
 
+    /// Whether any of it arrives soon.
+    pub fn has_soon(&self) -> bool {
+        !self.open.is_empty() || !self.full.is_empty()
+    }
+
     /// The first window in which any of it arrives.
     pub fn first_window(&self, frame: &Frame) -> u64 {
-        if !self.open.is_empty() || !self.full.is_empty() {
+        if self.has_soon() {
             return frame.window + 1;
         }
         let first = self.later.iter().map(M::arrival).min();

@@ -5,19 +5,22 @@
 //! come between, and the process waits again. This case runs in one go, computing the step once. Unusual cases (a
 //! busy NIC, a computation, several messages, the end of the window) run event by event in the model's order.
 
+mod late;
 mod slot;
 
 use super::actors::{Actors, Process, Turn};
 use super::mail::{Mail, One};
-use crate::agenda::early_pool::EarlyPool;
+use crate::agenda::early_pool::Late;
 use crate::agenda::step_ready::{self, CALC, RECV, SEND};
 use crate::checkpoint::{Unsound, ensure};
 use crate::host::{Host, OneLane};
 use crate::latency::Latency;
-use crate::message::{Body, Compact, Early};
+use crate::message::{Body, Compact, Early, Stamp, Transit};
 use crate::observer::Nothing;
 use crate::outcome::{Blocked, Leftover, Remains};
+use crate::ports::{Awaited, Fabric, Whole};
 use crate::rules::{self, Arrival, MessageCost, Rules, Sender, Sent};
+use late::Shared;
 use slot::{AFTER, Slot, State};
 use std::ops::Range;
 use straggler_model::{Rank, Time};
@@ -37,17 +40,29 @@ pub(super) struct Stepping<'a, S: ?Sized, N, L> {
     /// no message has.
     usual: u64,
     cost: MessageCost,
+    /// The receiver's costs, which differ on shared links.
+    recv_cost: MessageCost,
 }
 
 impl<'a, S: Script + ?Sized, N: Noise, L: Latency> Stepping<'a, S, N, L> {
     pub fn new(script: &'a S, rules: &'a Rules<'a, N, L>) -> Self {
         let largest = script.largest_message();
         let rendezvous = rules.network.may_rendezvous(largest);
-        let alike = rules.network.levels.is_empty() && !rendezvous;
+        let shared_alike = |fabric: &Fabric| {
+            let whole = fabric.topology.segment.count(largest) == 1;
+            fabric.edge.is_some() && !fabric.shares_hosts() && whole && script.processes() > 1
+        };
+        let alike =
+            rules.network.levels.is_empty() && !rendezvous && rules.latency.fabric().is_none_or(shared_alike);
         // u64::MAX is also the length of an acknowledgement, but none is in flight while a process only waits for a
         // message.
         let usual = if alike { largest } else { u64::MAX };
-        Stepping { script, rules, rendezvous, usual, cost: MessageCost::new(&rules.network.base, largest) }
+        let own = || MessageCost::new(&rules.network.base, largest);
+        let (cost, recv_cost) = match rules.latency.fabric().is_some() && alike {
+            true => (rules.send_cost(0, 1, largest), rules.recv_cost(0, 1, largest)),
+            false => (own(), own()),
+        };
+        Stepping { script, rules, rendezvous, usual, cost, recv_cost }
     }
 
     #[inline(always)]
@@ -81,9 +96,9 @@ impl<'a, S: Script + ?Sized, N: Noise, L: Latency> Stepping<'a, S, N, L> {
     }
 }
 
-/// State outside its slot that a running process may use: the early messages of its block, and its turn.
+/// State outside its slot that a running process may use: that of its block, and its turn.
 struct Around<'w, 't, 'a, S: Script + ?Sized, N: Noise, L: Latency> {
-    pool: &'w mut EarlyPool,
+    shared: &'w mut Shared,
     turn: &'w mut Turn<'t, Stepping<'a, S, N, L>>,
 }
 
@@ -95,14 +110,14 @@ impl<'a, S: Script + ?Sized, N: Noise, L: Latency> Stepping<'a, S, N, L> {
         &self,
         rank: Rank,
         slot: &mut Slot,
-        pool: &mut EarlyPool,
+        shared: &mut Shared,
         turn: &mut Turn<'_, Self>,
         before: Time,
     ) -> bool {
         let Some(t) = slot.exchanges_at(before) else { return false };
         let goes_on = turn.count_operation();
         if goes_on {
-            self.exchange_at(rank, slot, pool, turn, t);
+            self.exchange_at(rank, slot, shared, turn, t);
         }
         goes_on
     }
@@ -113,11 +128,11 @@ impl<'a, S: Script + ?Sized, N: Noise, L: Latency> Stepping<'a, S, N, L> {
         &self,
         rank: Rank,
         slot: &mut Slot,
-        pool: &mut EarlyPool,
+        shared: &mut Shared,
         turn: &mut Turn<'_, Self>,
         before: Time,
     ) -> bool {
-        slot.state.is(State::EXCHANGES) && slot.early == 0 && self.exchange(rank, slot, pool, turn, before)
+        slot.state.is(State::EXCHANGES) && slot.early == 0 && self.exchange(rank, slot, shared, turn, before)
     }
 
     /// Runs the send and the receive of the step that have not run, the last of them at `t`.
@@ -126,20 +141,23 @@ impl<'a, S: Script + ?Sized, N: Noise, L: Latency> Stepping<'a, S, N, L> {
         &self,
         rank: Rank,
         slot: &mut Slot,
-        pool: &mut EarlyPool,
+        shared: &mut Shared,
         turn: &mut Turn<'_, Self>,
         t: Time,
     ) {
-        let around = &mut Around { pool, turn };
+        let around = &mut Around { shared, turn };
         let step = self.step(rank, slot);
         if slot.state.is(State::EXCHANGES)
             && let (Some(message), Some(recv)) = (self.usual_send(&step), step.recv)
         {
             self.send_usual(rank, slot, around.turn, t, &message);
             slot.state = State::WAITS;
-            if slot.early != 0 && around.pool.discard(&mut slot.early, recv.peer, recv.tag) {
+            if slot.early != 0 && self.rules.latency.fabric().is_some() {
+                self.receive(rank, slot, around, slot.ready, &recv);
+                self.completed(rank, slot, around.shared, 0, t);
+            } else if slot.early != 0 && around.shared.early.discard(&mut slot.early, recv.peer, recv.tag) {
                 slot.state.posted = 0;
-                self.completed(rank, slot, RECV, t);
+                self.completed(rank, slot, around.shared, RECV, t);
             }
             return;
         }
@@ -163,26 +181,81 @@ impl<'a, S: Script + ?Sized, N: Noise, L: Latency> Stepping<'a, S, N, L> {
         {
             self.receive(rank, slot, around, slot.ready, message);
         }
-        self.completed(rank, slot, 0, t);
+        self.completed(rank, slot, around.shared, 0, t);
     }
 
     /// Completes an operation of the step by an event that runs at `t`.
     #[inline(always)]
-    fn completed(&self, rank: Rank, slot: &mut Slot, operation: u8, t: Time) {
+    fn completed(&self, rank: Rank, slot: &mut Slot, shared: &mut Shared, operation: u8, t: Time) {
         slot.state.open &= !operation;
         match slot.state.open {
-            0 => self.enter_next(rank, slot, t),
-            AFTER => slot.release(CALC, t),
+            0 => self.enter_next(rank, slot, shared, t),
+            AFTER => {
+                let ready = shared.completion(rank, slot);
+                slot.release(CALC, t, ready);
+            }
             _ => {}
         }
     }
 
     /// Makes the operations of the next step ready, if there is one.
     #[inline(always)]
-    fn enter_next(&self, rank: Rank, slot: &mut Slot, t: Time) {
+    fn enter_next(&self, rank: Rank, slot: &mut Slot, shared: &mut Shared, t: Time) {
+        let ready = shared.completion(rank, slot);
         if self.next_stage(rank, slot) {
             let step = self.step(rank, slot);
-            slot.enter(&step, t);
+            slot.enter(&step, t, ready);
+        } else {
+            slot.ready = ready;
+        }
+    }
+
+    /// Completes the receive at `done` or, if the last segment of its message comes later, then. Returns whether it has
+    /// completed.
+    #[inline(always)]
+    fn complete_receive(
+        &self,
+        rank: Rank,
+        slot: &mut Slot,
+        shared: &mut Shared,
+        (from, late): (Rank, Late),
+        t: Time,
+    ) -> bool {
+        if self.rules.latency.fabric().is_none() {
+            return true;
+        }
+        let mut done = t.max(late.done);
+        if late.partial {
+            let awaited = Awaited { what: Whole::Receive(0), created: t, done };
+            let Some(tail) = shared.tails.wait((rank, from, late.number), awaited) else { return false };
+            done = done.max(self.whole_at(rank, from, late.number, tail));
+        }
+        shared.note(rank, slot, done);
+        true
+    }
+
+    /// When a message is complete whose last segment arrives at `tail`.
+    fn whole_at(&self, rank: Rank, from: Rank, number: u32, tail: Time) -> Time {
+        let transit = Transit::whole(number, tail);
+        self.rules.whole_at(Arrival { from, to: rank, transit }, tail)
+    }
+
+    /// Runs the last segment of a message, which has arrived at `t`.
+    #[inline(never)]
+    fn run_last_segment(
+        &self,
+        rank: Rank,
+        slot: &mut Slot,
+        shared: &mut Shared,
+        t: Time,
+        message: &Message<L>,
+    ) {
+        let (from, number) = (message.from, { message.stamp }.transit().number);
+        let Some(awaited) = shared.tails.came((rank, from, number), t) else { return };
+        shared.note(rank, slot, awaited.done.max(self.whole_at(rank, from, number, t)));
+        // Only in a checkpoint that somebody has changed does no receive wait for it.
+        if slot.state.open & !slot.state.pending & RECV != 0 {
+            self.completed(rank, slot, shared, RECV, awaited.created);
         }
     }
 
@@ -221,10 +294,12 @@ impl<'a, S: Script + ?Sized, N: Noise, L: Latency> Stepping<'a, S, N, L> {
     ) {
         slot.state.posted = 1;
         if slot.early != 0
-            && let Some(early) = around.pool.remove(&mut slot.early, message.peer, message.tag)
+            && let Some(early) = around.shared.early.remove(&mut slot.early, message.peer, message.tag)
         {
             slot.state.posted = 0;
-            slot.state.open &= !RECV;
+            if self.complete_receive(rank, slot, around.shared, (early.from, Late::of(&early)), t) {
+                slot.state.open &= !RECV;
+            }
             self.acknowledge(rank, around, t, &early);
         }
     }
@@ -255,25 +330,39 @@ impl<'a, S: Script + ?Sized, N: Noise, L: Latency> Stepping<'a, S, N, L> {
             self.rules.acknowledge(cpu, send_free, t);
             // Only in a checkpoint that somebody has changed does no send wait for it.
             if slot.state.open & !slot.state.pending & SEND != 0 {
-                self.completed(rank, slot, SEND, t);
+                self.completed(rank, slot, around.shared, SEND, t);
             }
             return;
         }
+        if self.rules.latency.fabric().is_some() && body.is_last_segment() {
+            return self.run_last_segment(rank, slot, around.shared, t, message);
+        }
         around.turn.messages += 1;
         let (cpu, recv_free) = slot.host.receiving(0, 0);
-        let came = Arrival { from: message.from, to: rank, number: L::number(message.stamp) };
-        if body.bytes() == self.usual {
-            self.rules.message_at(&self.cost, came, cpu, recv_free, t);
+        let transit = { message.stamp }.transit();
+        let came = Arrival { from: message.from, to: rank, transit };
+        let done = if body.bytes() == self.usual {
+            self.rules.message_at(&self.recv_cost, came, cpu, recv_free, t);
+            self.rules.whole_at(came, transit.tail().unwrap_or(Time::ZERO))
         } else {
-            self.rules.message(came, cpu, recv_free, t, body.bytes());
-        }
+            self.rules.message(came, cpu, recv_free, t, body.bytes()).1
+        };
+        let late = Late { done, number: transit.number, partial: transit.tail().is_none() };
         if slot.state.posted != 0 && takes(self.step(rank, slot).recv, message) {
             slot.state.posted = 0;
             self.acknowledge(rank, around, t, &early_of(message));
-            self.completed(rank, slot, RECV, t);
+            if self.complete_receive(rank, slot, around.shared, (message.from, late), t) {
+                self.completed(rank, slot, around.shared, RECV, t);
+            }
         } else {
-            slot.keep(around.pool, message);
+            slot.keep(&mut around.shared.early, message, self.kept(late));
         }
+    }
+
+    /// What an early message keeps: nothing without shared links.
+    #[inline(always)]
+    fn kept(&self, late: Late) -> Late {
+        if self.rules.latency.fabric().is_some() { late } else { Late::default() }
     }
 
     /// Runs the next local operation.
@@ -291,7 +380,7 @@ impl<'a, S: Script + ?Sized, N: Noise, L: Latency> Stepping<'a, S, N, L> {
         }
         // If this operation has completed, checks whether it was the last of the step.
         if slot.state.open & 1 << operation as u8 == 0 {
-            self.completed(rank, slot, 0, t);
+            self.completed(rank, slot, around.shared, 0, t);
         }
     }
 
@@ -316,7 +405,7 @@ impl<'a, S: Script + ?Sized, N: Noise, L: Latency> Stepping<'a, S, N, L> {
         loop {
             let (arrived, place) = mail.first(&slot.host, self.rules);
             let before = arrived.min(around.turn.frame.until);
-            if self.exchange(rank, slot, around.pool, around.turn, before) {
+            if self.exchange(rank, slot, around.shared, around.turn, before) {
                 if slot.state.pending == 0 && mail.is_empty() {
                     return Time::NEVER;
                 }
@@ -345,11 +434,11 @@ impl<'a, S: Script + ?Sized, N: Noise, L: Latency> Stepping<'a, S, N, L> {
 
     /// Runs the ready operations of a process that has no message and is not scheduled for a later window.
     #[inline(never)]
-    fn go_on(&self, rank: Rank, slot: &mut Slot, pool: &mut EarlyPool, turn: &mut Turn<'_, Self>) -> Time {
+    fn go_on(&self, rank: Rank, slot: &mut Slot, shared: &mut Shared, turn: &mut Turn<'_, Self>) -> Time {
         let until = turn.frame.until;
-        while self.exchange(rank, slot, pool, turn, until) {}
+        while self.exchange(rank, slot, shared, turn, until) {}
         let next = slot.next();
-        if next >= until { next } else { self.run_unusual(rank, slot, pool, turn, None).0 }
+        if next >= until { next } else { self.run_unusual(rank, slot, shared, turn, None).0 }
     }
 
     /// The message to send, if the step consists of a send and a receive only, and the message has the usual size.
@@ -372,7 +461,7 @@ impl<'a, S: Script + ?Sized, N: Noise, L: Latency> Stepping<'a, S, N, L> {
         let (cpu, send_free) = slot.host.sending(0, 0);
         let sender = Sender { cpu, send_free, lanes: turn.lanes };
         let sent = self.rules.send_at(&self.cost, (rank, message.peer), sender, t);
-        if self.rules.latency.drawn().is_some() {
+        if self.rules.latency.counts() {
             turn.post(letter::<L>(rank, message, &sent));
         } else {
             turn.post_soon(letter::<L>(rank, message, &sent));
@@ -384,12 +473,12 @@ impl<'a, S: Script + ?Sized, N: Noise, L: Latency> Stepping<'a, S, N, L> {
         &self,
         rank: Rank,
         slot: &mut Slot,
-        pool: &mut EarlyPool,
+        shared: &mut Shared,
         turn: &mut Turn<'_, Self>,
         message: Option<&Message<L>>,
     ) -> (Time, bool) {
         let mut mail = One(message);
-        let next = self.run_any(rank, slot, &mut Around { pool, turn }, &mut mail);
+        let next = self.run_any(rank, slot, &mut Around { shared, turn }, &mut mail);
         (next, mail.is_empty())
     }
 }
@@ -420,7 +509,7 @@ fn letter<L: Latency>(
 fn early_of<S: Copy>(message: &CompactMessage<S>) -> Early {
     let body = message.body;
     let (from, tag, bytes, send) = (message.from, body.tag(), body.bytes(), body.send());
-    Early { from, tag, bytes, send, cpu: 0, nic: 0, done: Time::ZERO }
+    Early { from, tag, bytes, send, ..Early::default() }
 }
 
 impl<S: Script + ?Sized, N: Noise, L: Latency> Actors for Stepping<'_, S, N, L> {
@@ -431,7 +520,7 @@ impl<S: Script + ?Sized, N: Noise, L: Latency> Actors for Stepping<'_, S, N, L> 
     type Stamp = L::Number;
     type Observer = Nothing;
     type Slot = Slot;
-    type Shared = EarlyPool;
+    type Shared = Shared;
 
     const SCATTERED: bool = false;
 
@@ -451,8 +540,8 @@ impl<S: Script + ?Sized, N: Noise, L: Latency> Actors for Stepping<'_, S, N, L> 
         Slot::default()
     }
 
-    fn shared(&self, _: Range<Rank>) -> EarlyPool {
-        EarlyPool::default()
+    fn shared(&self, _: Range<Rank>) -> Shared {
+        Shared::default()
     }
 
     fn host(slot: &Slot) -> &OneLane {
@@ -467,9 +556,11 @@ impl<S: Script + ?Sized, N: Noise, L: Latency> Actors for Stepping<'_, S, N, L> 
         &self,
         ranks: Range<Rank>,
         slots: &[Slot],
-        pool: &EarlyPool,
+        shared: &Shared,
         arriving: &[Message<L>],
     ) -> Result<(), Unsound> {
+        let pool = &shared.early;
+        let mut partial = shared.check(ranks.clone(), slots, self.processes())?;
         pool.check(slots.iter().map(|slot| slot.early))?;
         let mut acknowledged = vec![0u32; slots.len()];
         for message in arriving {
@@ -479,6 +570,7 @@ impl<S: Script + ?Sized, N: Noise, L: Latency> Actors for Stepping<'_, S, N, L> 
             }
         }
         for ((rank, slot), acknowledged) in ranks.zip(slots).zip(acknowledged) {
+            let partial = partial.remove(&rank).unwrap_or(0);
             let early = if slot.early == 0 { Vec::new() } else { pool.ring(slot.early) };
             ensure(
                 early.iter().all(|early| early.from < self.processes()),
@@ -490,7 +582,7 @@ impl<S: Script + ?Sized, N: Noise, L: Latency> Actors for Stepping<'_, S, N, L> 
                 ensure(slot.stage < self.script.stages(rank, slot.phase), "there is no such stage")?;
                 Some(self.step(rank, slot))
             };
-            slot.check(step.as_ref(), acknowledged)?;
+            slot.check(step.as_ref(), acknowledged, partial)?;
         }
         Ok(())
     }
@@ -499,7 +591,7 @@ impl<S: Script + ?Sized, N: Noise, L: Latency> Actors for Stepping<'_, S, N, L> 
         let Process { rank, slot, .. } = process;
         if self.find_phase(rank, slot) {
             let step = self.step(rank, slot);
-            slot.enter(&step, Time::ZERO);
+            slot.enter(&step, Time::ZERO, Time::ZERO);
         }
     }
 
@@ -509,8 +601,8 @@ impl<S: Script + ?Sized, N: Noise, L: Latency> Actors for Stepping<'_, S, N, L> 
         turn: &mut Turn<'_, Self>,
         mail: &mut impl Mail<Compact, L::Number>,
     ) -> Time {
-        let Process { rank, slot, shared: pool } = process;
-        self.run_any(rank, slot, &mut Around { pool, turn }, mail)
+        let Process { rank, slot, shared } = process;
+        self.run_any(rank, slot, &mut Around { shared, turn }, mail)
     }
 
     /// The usual case: the message that a process waits for arrives, has the usual size, and lets the process send
@@ -522,21 +614,26 @@ impl<S: Script + ?Sized, N: Noise, L: Latency> Actors for Stepping<'_, S, N, L> 
         turn: &mut Turn<'_, Self>,
         message: &Message<L>,
     ) -> (Time, bool) {
-        let Process { rank, slot, shared: pool } = process;
+        let Process { rank, slot, shared } = process;
         let mut t = rules::message_eligible(&slot.host, 0, 0, Time(message.arrival));
         let (body, until) = (message.body, turn.frame.until);
-        if !slot.state.is(State::WAITS) && self.exchange_first(rank, slot, pool, turn, t.min(until)) {
+        if !slot.state.is(State::WAITS) && self.exchange_first(rank, slot, shared, turn, t.min(until)) {
             t = rules::message_eligible(&slot.host, 0, 0, Time(message.arrival));
         }
         if !slot.state.is(State::WAITS) || body.bytes() != self.usual || t >= until {
-            return self.run_unusual(rank, slot, pool, turn, Some(message));
+            return self.run_unusual(rank, slot, shared, turn, Some(message));
         }
         turn.messages += 1;
         let (cpu, recv_free) = slot.host.receiving(0, 0);
-        let came = Arrival { from: message.from, to: rank, number: L::number(message.stamp) };
-        let ready = self.rules.message_at(&self.cost, came, cpu, recv_free, t).done;
+        let came = Arrival { from: message.from, to: rank, transit: { message.stamp }.transit() };
+        let mut ready = self.rules.message_at(&self.recv_cost, came, cpu, recv_free, t).done;
+        let mut late = Late::default();
+        if self.rules.latency.fabric().is_some() {
+            late.done = self.rules.whole_at(came, came.transit.tail().unwrap_or(Time::ZERO));
+            ready = ready.max(late.done);
+        }
         if !takes(self.step(rank, slot).recv, message) {
-            slot.keep(pool, message);
+            slot.keep(&mut shared.early, message, late);
             return (Time::NEVER, true);
         }
         let stage = slot.stage + 1;
@@ -554,14 +651,15 @@ impl<S: Script + ?Sized, N: Noise, L: Latency> Actors for Stepping<'_, S, N, L> 
             return (Time::NEVER, true);
         }
         slot.state.posted = 0;
-        self.completed(rank, slot, RECV, t);
-        (self.go_on(rank, slot, pool, turn), true)
+        shared.note(rank, slot, late.done);
+        self.completed(rank, slot, shared, RECV, t);
+        (self.go_on(rank, slot, shared, turn), true)
     }
 
     /// The usual case: a process that wakes has a send and a receive ready.
     #[inline(always)]
     fn run_alone(&self, process: Process<'_, Self>, turn: &mut Turn<'_, Self>) -> Time {
-        let Process { rank, slot, shared: pool } = process;
+        let Process { rank, slot, shared } = process;
         let until = turn.frame.until;
         if slot.early == 0
             && slot.state.is(State::EXCHANGES)
@@ -573,15 +671,15 @@ impl<S: Script + ?Sized, N: Noise, L: Latency> Actors for Stepping<'_, S, N, L> 
             return Time::NEVER;
         }
         // Operations of a later window were scheduled when they became ready.
-        if slot.next() >= until { Time::NEVER } else { self.go_on(rank, slot, pool, turn) }
+        if slot.next() >= until { Time::NEVER } else { self.go_on(rank, slot, shared, turn) }
     }
 
     #[inline(always)]
-    fn prefetch(&self, _: Rank, slot: &Slot, pool: &EarlyPool) {
-        pool.prefetch(slot.early);
+    fn prefetch(&self, _: Rank, slot: &Slot, shared: &Shared) {
+        shared.early.prefetch(slot.early);
     }
 
-    fn conclude(&self, rank: Rank, slot: &Slot, pool: &EarlyPool, remains: &mut Remains) -> Time {
+    fn conclude(&self, rank: Rank, slot: &Slot, shared: &Shared, remains: &mut Remains) -> Time {
         if slot.state.pending != 0 {
             // An operation that is ready but never ran would start at Time::NEVER: simulated time overflowed.
             remains.out_of_time();
@@ -595,12 +693,12 @@ impl<S: Script + ?Sized, N: Noise, L: Latency> Actors for Stepping<'_, S, N, L> 
             let operation = Operation::recv(recv.bytes, recv.peer, recv.tag);
             remains.blocked(Blocked { rank, id: OperationKind::Recv as u32, operation });
         }
-        let early = if slot.early == 0 { Vec::new() } else { pool.ring(slot.early) };
+        let early = if slot.early == 0 { Vec::new() } else { shared.early.ring(slot.early) };
         for early in early {
             let rendezvous = self.rules.network.link(early.from, rank).is_rendezvous(early.bytes);
             let leftover = Leftover { from: early.from, to: rank, tag: early.tag, bytes: early.bytes };
             remains.leftover(leftover, early.send, rendezvous);
         }
-        slot.host.finish()
+        shared.finish(rank, slot)
     }
 }

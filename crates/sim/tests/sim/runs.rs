@@ -1,6 +1,6 @@
 //! Random runs of every kind, for properties that hold for all of them.
 
-use crate::tests::{drawn, one_lane, schedules, steps, traced, traced_runs};
+use crate::tests::{drawn, one_lane, schedules, steps, topologies, traced, traced_runs};
 use proptest::prelude::*;
 use std::sync::Arc;
 use straggler_model::network::Drawn;
@@ -8,7 +8,7 @@ use straggler_model::{Network, Time};
 use straggler_noise::Injection;
 use straggler_schedule::traced::{Building, Options, Playback, TracedRun};
 use straggler_sim::programs::{Butterfly, Redundancy};
-use straggler_sim::{Simulation, Workload};
+use straggler_sim::{Fabric, Simulation, Workload};
 
 #[derive(Clone, Debug)]
 pub struct AnyRun {
@@ -17,11 +17,13 @@ pub struct AnyRun {
     noise: Option<Injection>,
     latency: Option<Drawn>,
     receive_overlap: bool,
+    fabric: Option<Fabric>,
 }
 
 impl AnyRun {
     fn new(workload: impl Into<Workload>, network: Network, noise: Option<Injection>) -> AnyRun {
-        AnyRun { workload: workload.into(), network, noise, latency: None, receive_overlap: false }
+        let workload = workload.into();
+        AnyRun { workload, network, noise, latency: None, receive_overlap: false, fabric: None }
     }
 
     pub fn simulation(&self) -> Simulation<'_> {
@@ -29,13 +31,22 @@ impl AnyRun {
             noise: self.noise.as_ref(),
             latency: self.latency.as_ref(),
             receive_overlap: self.receive_overlap,
+            fabric: self.fabric.as_ref(),
             ..Simulation::new(&self.network)
         }
     }
 }
 
 pub fn any_run() -> impl Strategy<Value = AnyRun> {
-    prop_oneof![graphs(), lanes(), collectives(), butterflies(), traces()]
+    let runs = prop_oneof![graphs(), lanes(), collectives(), butterflies(), traces()];
+    (runs, prop::option::weighted(0.25, (topologies::topologies(), any::<bool>()))).prop_map(
+        |(run, topology)| {
+            let processes = run.workload.processes();
+            let fabric =
+                topology.map(|(topology, anywhere)| topologies::fabric(topology, processes, anywhere));
+            AnyRun { fabric, ..run }
+        },
+    )
 }
 
 /// Adds drawn latencies to some runs.

@@ -1,6 +1,7 @@
 //! An earlier assessment, given by `--baseline`.
 
-use crate::kernel::exit::{Failure, Outcome, unreadable};
+use crate::kernel::exit::unreadable;
+use crate::kernel::{Failure, Outcome};
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
 use straggler_analysis::nodes::baseline::Compare;

@@ -1,7 +1,7 @@
 //! Findings of an assessment of a cluster, each listed once. The console, the page and the JSON all read this list.
 
 use crate::assess::nodes::Report;
-use crate::kernel::findings::{Finding, FindingKind};
+use crate::kernel::pages::{Finding, FindingKind};
 use straggler_analysis::nodes::{Gain, Removal, Scale, Unit, outliers};
 use straggler_measure::sources::names::is_program;
 use straggler_model::Time;

@@ -2,11 +2,9 @@
 //! the data of the whole cluster.
 
 use crate::assess::nodes::{Json, Report, page};
-use crate::kernel::console::to_json;
-use crate::kernel::exit::{Failure, Outcome, unreadable};
-use crate::kernel::findings::Finding;
-use crate::kernel::outputs::{make_folder, refuse_foreign, remove_outdated};
-use crate::kernel::{interrupt, pages};
+use crate::kernel::exit::unreadable;
+use crate::kernel::pages::{self, Finding, make_folder, refuse_foreign, remove_outdated};
+use crate::kernel::{Failure, Outcome, interrupt, to_json};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::path::Path;

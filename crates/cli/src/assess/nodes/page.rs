@@ -3,9 +3,8 @@
 use crate::assess::nodes::findings::{unit, units};
 use crate::assess::nodes::tables::{order, remark, replaced};
 use crate::assess::nodes::{Report, tables};
-use crate::kernel::findings::{Finding, FindingKind};
-use crate::kernel::invocation::command_line;
-use crate::kernel::pages;
+use crate::kernel::command_line;
+use crate::kernel::pages::{self, Finding, FindingKind};
 use straggler_analysis::nodes::Unit;
 use straggler_model::Time;
 use straggler_report::numbers::{grouped, longer, slowdown};

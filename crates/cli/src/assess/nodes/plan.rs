@@ -1,7 +1,7 @@
 //! `straggler mpi assess`, validated.
 
 use crate::args::Common;
-use crate::kernel::exit::Outcome;
+use crate::kernel::Outcome;
 use crate::mpi::assess::AssessNodes as Typed;
 use crate::noise::measure::plan;
 use std::path::PathBuf;

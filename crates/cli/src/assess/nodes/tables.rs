@@ -2,7 +2,7 @@
 
 use crate::assess::nodes::Report;
 use crate::assess::nodes::findings::unit;
-use crate::kernel::findings::{Finding, FindingKind};
+use crate::kernel::pages::{Finding, FindingKind};
 use straggler_analysis::nodes::outliers::Kind;
 use straggler_analysis::nodes::{Gain, Unit};
 use straggler_report::numbers::{grouped, significant};

@@ -3,9 +3,9 @@
 use crate::assess::nodes::*;
 use std::path::Path;
 use straggler_analysis::nodes::{CoreClock, Part};
+use straggler_model::philox::Stream;
 use straggler_noise::NoiseRecording;
 use straggler_noise::recording::{Core, Detour, Evidence};
-use straggler_model::philox::Stream;
 
 const MS: u64 = 1_000_000_000;
 const LENGTH: u64 = 4000 * MS;

@@ -1,16 +1,16 @@
 //! Error messages for files that are missing or of the wrong kind, the same for every command.
 
-use crate::kernel::exit::Failure;
+use crate::kernel::Failure;
 use std::io;
 use std::io::{Read, Seek};
 use std::path::Path;
-use straggler_noise::format;
-use straggler_noise::format::Format;
+use straggler_formats::import;
 use straggler_model::path_text::path_of;
 use straggler_model::spelling;
+use straggler_noise::format;
+use straggler_noise::format::Format;
 use straggler_schedule::goal;
 use straggler_trace::format::directory;
-use straggler_formats::import;
 
 /// The first bytes of a file, enough to tell its kind.
 const START: u64 = 4096;

@@ -1,6 +1,6 @@
 //! Hints as text: a possible cause of the shape, and the evidence.
 
-use crate::latency::diagnose::answer::apart;
+use crate::latency::diagnose::apart;
 use crate::latency::words::time;
 use serde::Serialize;
 use straggler_analysis::latency::diagnose::{

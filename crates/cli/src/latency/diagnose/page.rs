@@ -1,10 +1,7 @@
 //! The tables of a diagnosis, for the terminal and for the page.
 
-use crate::kernel::exit::Outcome;
-use crate::kernel::invocation::command_line;
-use crate::kernel::pages;
-use crate::latency::diagnose::answer::DiagnosisAnswer;
-use crate::latency::diagnose::words;
+use crate::kernel::{Outcome, command_line, pages};
+use crate::latency::diagnose::{DiagnosisAnswer, words};
 use crate::latency::page::Named;
 use crate::latency::words::{quantile_cell, time, time_cell as ps};
 use crate::latency::{file, page as latency_page};
@@ -72,7 +69,7 @@ pub fn summary(trials: &Summary, minima: Option<&Summary>) -> Table {
         .build()
 }
 
-pub fn ranks(found: &Ranks) -> Table {
+fn ranks(found: &Ranks) -> Table {
     Columns::over(&found.ranks)
         .number("rank", |row| Cell::id(row.rank))
         .number("trials", |row| Cell::count(row.trials))

@@ -1,8 +1,7 @@
 //! A diagnosis as text.
 
-use crate::latency::diagnose::answer::{DiagnosisAnswer, apart};
 use crate::latency::diagnose::hints::HintAnswer;
-use crate::latency::diagnose::page;
+use crate::latency::diagnose::{DiagnosisAnswer, apart, page};
 use crate::latency::words::time;
 use straggler_analysis::latency::diagnose::GroupFound;
 use straggler_analysis::latency::noise::NoTail;

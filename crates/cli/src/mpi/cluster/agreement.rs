@@ -1,7 +1,7 @@
 //! Checks that all members of a cluster have the same program and the same files, and collects their errors, so that
 //! no member waits forever for another.
 
-use crate::kernel::exit::{Exit, Failure, Outcome};
+use crate::kernel::{Exit, Failure, Outcome};
 use crate::mpi::cluster::gathered;
 use serde::{Deserialize, Serialize};
 use std::collections::hash_map::DefaultHasher;

@@ -6,7 +6,7 @@
 //!               its own ranks of the file ◄──────────────────────────────────────┘
 //! ```
 
-use crate::kernel::exit::{Failure, Outcome};
+use crate::kernel::{Failure, Outcome};
 use crate::mpi::cluster::{agreed, gathered};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

@@ -1,7 +1,6 @@
 //! The page of a comparison.
 
-use crate::kernel::invocation::command_line;
-use crate::kernel::pages;
+use crate::kernel::{command_line, pages};
 use crate::noise::compare::{CompareNoiseAnswer, table_of_sources};
 use crate::noise::page::is_synthetic;
 use straggler_analysis::noise::durations::{sorted_durations, sorted_gaps};

@@ -1,10 +1,8 @@
 //! `straggler noise measure` as typed.
 
-use crate::kernel::checks::{ChecksOption, limits_help};
-use crate::kernel::exit::{Failure, Outcome};
-use crate::kernel::gates::refuse_unknown;
-use crate::kernel::outputs::refuse_missing_folder;
+use crate::kernel::gates::{ChecksOption, limits_help, refuse_unknown};
 use crate::kernel::typed::{CoreList, cores_list, count};
+use crate::kernel::{Failure, Outcome, refuse_missing_folder};
 use crate::noise::args::noise_metrics_help;
 use crate::noise::gates::KINDS;
 use crate::report::ReportOption;

@@ -1,7 +1,6 @@
 //! `straggler noise measure --self-test`: the measurement must find injected detours.
 
-use crate::kernel::exit::{Exit, Failure, Outcome};
-use crate::kernel::interrupt;
+use crate::kernel::{Exit, Failure, Outcome, interrupt};
 use crate::noise::measure::work::Session;
 use serde::Serialize;
 use straggler_measure::noise::MeasureError;

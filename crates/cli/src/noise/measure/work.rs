@@ -1,11 +1,7 @@
 //! Measures the noise of this machine.
 
-use crate::kernel::console::Console;
-use crate::kernel::exit::{Exit, Failure, Outcome};
-use crate::kernel::interrupt;
-use crate::kernel::invocation::command_line;
 use crate::kernel::memory::available_bytes;
-use crate::kernel::meter::Meter;
+use crate::kernel::{Console, Exit, Failure, Meter, Outcome, command_line, interrupt};
 use crate::noise::measure::plan::Plan;
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -211,11 +207,7 @@ impl<'a> Session<'a> {
     }
 
     pub fn meter(&self, runs: u64) -> Meter {
-        Meter::with_unit(
-            self.console,
-            runs.saturating_mul(self.plan.length.ps() / 1_000_000_000),
-            "milliseconds",
-        )
+        Meter::new(self.console, runs.saturating_mul(self.plan.length.ps() / 1_000_000_000))
     }
 }
 

@@ -1,29 +1,23 @@
 //! The all-to-all of the IBM SP2, resampled from exchange times (Tabe, Hardwick and Stout).
 
-use crate::kernel::exit::{Failure, Outcome};
-use crate::kernel::interrupt;
-use crate::kernel::meter::Meter;
+use crate::kernel::{Failure, Meter, Outcome, interrupt};
 use crate::latency::file::Exchanges;
 use crate::papers::reproduce::comparison::{Comparison, Quantity};
-use crate::papers::reproduce::definition::Description;
+use crate::papers::reproduce::studies::Description;
 use crate::papers::reproduce::{Findings, Setting, Size, Work};
-use straggler_noise::{Injection, NoiseSpec, Phases};
 use straggler_model::philox::Stream;
 use straggler_model::stats::{histogram, mean};
 use straggler_model::units::Bytes;
 use straggler_model::{Time, samples};
+use straggler_noise::{Injection, NoiseSpec, Phases};
 use straggler_report::page::{Axis, Chart, Histogram, HistogramSeries, Line, Lines, Role, Unit};
-use straggler_sim::resampling::{Distributions, Model, Watch, throughput as throughput_of};
+use straggler_sim::resampling::{Distributions, Model, Watch, exchanges, throughput as throughput_of};
 
 fn samples_of(size: Size) -> u32 {
     match size {
         Size::Quick => 10_000,
         Size::Full => 100_000,
     }
-}
-
-fn exchanges(processors: u32) -> u64 {
-    u64::from(processors) * u64::from(processors - 1) / 2
 }
 
 fn work(size: Size, processors: &[u32]) -> Work {
@@ -38,7 +32,7 @@ fn resample(
     processors: &[u32],
     setting: &Setting<'_>,
 ) -> Outcome<Vec<Distributions>> {
-    let meter = Meter::with_unit(setting.console, work(setting.size, processors).messages, "exchanges");
+    let meter = Meter::new(setting.console, work(setting.size, processors).messages);
     let progress = |more| meter.advance(more);
     let watch = Watch { stop: interrupt::flag(), progress: &progress };
     let model = Model { times, noise, seed: setting.seed };

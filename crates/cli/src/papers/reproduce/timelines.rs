@@ -1,13 +1,12 @@
 //! Small runs as timelines: synchronisation of two processes, a broadcast, two barriers.
 
-use crate::kernel::exit::{Failure, Outcome};
-use crate::kernel::interrupt;
+use crate::kernel::{Failure, Outcome, interrupt};
 use crate::papers::reproduce::comparison::{Comparison, Quantity};
-use crate::papers::reproduce::definition::Description;
+use crate::papers::reproduce::studies::Description;
 use crate::papers::reproduce::{Findings, Setting, Size, Work};
 use crate::simulate::timeline;
-use straggler_noise::{Injection, Phases, Source, Waveform, Who};
 use straggler_model::{Network, Rank, Time};
+use straggler_noise::{Injection, Phases, Source, Waveform, Who};
 use straggler_report::page::Chart;
 use straggler_schedule::collectives::{Algorithm, Job, Operation};
 use straggler_schedule::goal;
@@ -278,7 +277,7 @@ pub mod barriers {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernel::console::Console;
+    use crate::kernel::Console;
 
     fn made(run: fn(&Setting<'_>) -> Outcome<Findings>) -> Findings {
         let console = Console::silent();

@@ -1,20 +1,18 @@
 //! One case, measured in this process.
 
-use crate::kernel::console::Console;
-use crate::kernel::devices;
-use crate::kernel::devices::{TypedDevice, threads};
-use crate::kernel::exit::{Exit, Failure, Outcome};
+use crate::kernel::devices::{self, TypedDevice, threads};
 use crate::kernel::memory::peak_rss_bytes;
+use crate::kernel::{Console, Exit, Failure, Outcome};
 use crate::simulate::collective::CollectivePlan;
-use crate::tools::bench::plan::{BenchWorkload, Case};
+use crate::tools::bench::{BenchWorkload, Case};
 use serde::{Deserialize, Serialize};
 use std::io;
 use std::io::Write;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
-use straggler_noise::{Injection, NoiseSpec, Phases};
 use straggler_model::philox::Stream;
 use straggler_model::{Network, Time};
+use straggler_noise::{Injection, NoiseSpec, Phases};
 use straggler_schedule::collectives::{Algorithm, Job, Name, Operation};
 use straggler_schedule::goal::{Format, stream, text, text_write};
 use straggler_schedule::script::materialise;

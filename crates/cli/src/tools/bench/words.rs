@@ -1,8 +1,7 @@
 //! The results of `bench` as tables.
 
-use crate::tools::bench::Report;
 use crate::tools::bench::case::{Measured, NOISE_IN_WORDS};
-use crate::tools::bench::plan::{BenchWorkload, Case, Group};
+use crate::tools::bench::{BenchWorkload, Case, Group, Report};
 use std::fmt::Write;
 use straggler_model::Time;
 use straggler_model::units::Bytes;

@@ -1,7 +1,6 @@
 //! Waits on a timeline, coloured by pattern, and the critical path.
 
-use crate::kernel::invocation::command_line;
-use crate::kernel::pages;
+use crate::kernel::{command_line, pages};
 use crate::trace::file::Opened;
 use crate::trace::waits::words::plain;
 use crate::trace::waits::{CauseAnswer, WaitsAnswer, words};

@@ -1,7 +1,6 @@
 //! A changed job as text.
 
-use crate::kernel::invocation::command_line;
-use crate::kernel::pages;
+use crate::kernel::{command_line, pages};
 use crate::training::tables::excess;
 use crate::training::whatif::{Quantiles, TrainingWhatIfAnswer};
 use std::path::Path;

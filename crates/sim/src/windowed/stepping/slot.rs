@@ -1,9 +1,9 @@
 //! The state of a process of an implicit schedule between its events.
 
-use crate::agenda::early_pool::EarlyPool;
+use crate::agenda::early_pool::{EarlyPool, Late};
 use crate::agenda::step_ready::{self, CALC, RECV, SEND};
 use crate::checkpoint::{Unsound, ensure};
-use crate::host::{Host, OneLane};
+use crate::host::OneLane;
 use crate::message::{Body, Compact, Message};
 use crate::order::Key;
 use crate::rules;
@@ -17,7 +17,8 @@ use straggler_schedule::{Step, Then};
 #[repr(C, align(64))]
 pub struct Slot {
     pub(super) host: OneLane,
-    /// When the operations of the step became ready, and when the event that released them ran.
+    /// When the operations of the step became ready, and when the event that released them ran; after the last step, when
+    /// all of it had completed.
     pub(super) ready: Time,
     pub(super) created: Time,
     pub(super) phase: u32,
@@ -37,14 +38,15 @@ pub(super) struct State {
     pub(super) open: u8,
     /// 1 if the receive waits for its message.
     pub(super) posted: u8,
-    unused: u8,
+    /// 1 if an operation of the step completed after the CPU was free; see [`super::Shared`].
+    pub(super) late: u8,
 }
 
 impl State {
     /// A send and a receive are ready, and the step has nothing else.
-    pub const EXCHANGES: State = State { pending: SEND | RECV, open: SEND | RECV, posted: 0, unused: 0 };
+    pub const EXCHANGES: State = State { pending: SEND | RECV, open: SEND | RECV, posted: 0, late: 0 };
     /// Only the message that the step receives is missing.
-    pub const WAITS: State = State { pending: 0, open: RECV, posted: 1, unused: 0 };
+    pub const WAITS: State = State { pending: 0, open: RECV, posted: 1, late: 0 };
 
     /// Compares all bytes at once.
     #[inline(always)]
@@ -61,20 +63,22 @@ const _: () = assert!(AFTER & (SEND | RECV | CALC) == 0);
 
 impl Slot {
     /// Checks a process that was read: whether its operations are those of its step, or there are none if all steps are
-    /// done. `acknowledged` of its sends have acknowledgements on their way.
-    pub(super) fn check(&self, step: Option<&Step>, acknowledged: u32) -> Result<(), Unsound> {
-        let State { pending, open, posted, unused } = self.state;
+    /// done. `acknowledged` of its sends have acknowledgements on their way, and `partial` of its receives wait for a last
+    /// segment.
+    pub(super) fn check(&self, step: Option<&Step>, acknowledged: u32, partial: u32) -> Result<(), Unsound> {
+        let State { pending, open, posted, late } = self.state;
         let Some(step) = step else {
-            let is_idle = (pending, open, posted, unused, acknowledged) == (0, 0, 0, 0, 0);
+            let is_idle = (pending, open, posted, late, acknowledged) == (0, 0, 0, 0, 0);
             return ensure(is_idle, "a finished process has operations");
         };
         let (own, after) = Slot::operations(step);
         let is_ready = if open == AFTER { pending == CALC } else { pending & !(open & own) == 0 };
         let is_open = open != 0 && open & !(own | after) == 0 && open & after == after;
         let receives = open & RECV != 0 && pending & RECV == 0;
-        let is_posted = posted == 0 && !receives || posted == 1 && receives;
+        let waits = u32::from(posted) + partial;
+        let is_posted = waits == u32::from(receives);
         let sends = open & SEND != 0 && pending & SEND == 0;
-        let fits = is_ready && is_open && is_posted && acknowledged <= u32::from(sends) && unused == 0;
+        let fits = is_ready && is_open && is_posted && acknowledged <= u32::from(sends) && late <= 1;
         ensure(fits, "operations are not those of the step")
     }
 
@@ -95,9 +99,9 @@ impl Slot {
 
     /// Keeps a message that no receive waits for.
     #[inline(always)]
-    pub(super) fn keep(&mut self, pool: &mut EarlyPool, message: &Message<Compact, impl Copy>) {
+    pub(super) fn keep(&mut self, pool: &mut EarlyPool, message: &Message<Compact, impl Copy>, late: Late) {
         let (from, body) = (message.from, message.body);
-        self.early = pool.append(self.early, (from, body.tag()), body.bytes(), Time::ZERO);
+        self.early = pool.append(self.early, (from, body.tag()), body.bytes(), late);
     }
 
     /// The key of the first local event.
@@ -105,20 +109,20 @@ impl Slot {
         step_ready::key(self.state.pending, self.ready, self.created, &self.host)
     }
 
-    /// Makes the operations of a step ready, by an event that ran at `t`.
+    /// Makes the operations of a step ready at `ready`, by an event that ran at `t`.
     #[inline(always)]
-    pub(super) fn enter(&mut self, step: &Step, t: Time) {
+    pub(super) fn enter(&mut self, step: &Step, t: Time, ready: Time) {
         debug_assert_eq!(step.then, Then::Wait, "an overlapping step needs another actor");
         let (operations, after) = Slot::operations(step);
         debug_assert_ne!(operations, 0, "an empty step never completes");
         self.state.open = operations | after;
-        self.release(operations, t);
+        self.release(operations, t, ready);
     }
 
-    /// Makes operations ready, by an event that ran at `t`.
+    /// Makes operations ready at `ready`, by an event that ran at `t`.
     #[inline(always)]
-    pub(super) fn release(&mut self, operations: u8, t: Time) {
-        self.ready = self.host.cpu(0).free;
+    pub(super) fn release(&mut self, operations: u8, t: Time, ready: Time) {
+        self.ready = ready;
         self.created = t;
         self.state.pending = operations;
     }
