@@ -101,10 +101,11 @@ pub fn run(typed: &Valid<Report>, seed: u64, console: &Console) -> Outcome<()> {
     let answer = ReportAnswer {
         report: typed.output.display().to_string(),
         bytes,
-        sections: page.sections.len() as u64,
+        sections: page.bodies().iter().map(|body| body.sections.len() as u64).sum(),
         charts: page.charts().count() as u64,
         skipped,
-        warnings: page.warnings,
+        warnings: page.bodies().iter().flat_map(|body| named(body, &body.warnings, &page)).collect(),
+        notes: page.bodies().iter().flat_map(|body| named(body, &body.notes, &page)).collect(),
     };
     if console.json {
         return console.print_json(&answer);
@@ -124,6 +125,14 @@ struct ReportAnswer {
     charts: u64,
     skipped: Vec<Skipped>,
     warnings: Vec<String>,
+    /// Printed only as JSON: the page has them.
+    notes: Vec<String>,
+}
+
+/// Texts of one body of a page, with its title if the page has several.
+fn named(body: &Page, texts: &[String], whole: &Page) -> Vec<String> {
+    let prefix = if whole.parts.is_empty() { String::new() } else { format!("{}: ", body.title) };
+    texts.iter().map(|text| format!("{prefix}{text}")).collect()
 }
 
 fn summary(answer: &ReportAnswer) -> String {
@@ -136,6 +145,7 @@ fn summary(answer: &ReportAnswer) -> String {
 #[derive(Debug)]
 pub struct Found {
     pub name: String,
+    pub path: PathBuf,
     pub page: Page,
 }
 
@@ -167,7 +177,7 @@ pub fn page_of(path: &Path, named: bool, seed: u64) -> Outcome<Option<Found>> {
         Some("page") if !page.title.is_empty() => page.title.clone(),
         _ => file.clone(),
     };
-    Ok(page.map(|page| Found { name: name(&page), page }))
+    Ok(page.map(|page| Found { name: name(&page), path: path.into(), page }))
 }
 
 /// A recording whose analysis makes one page, however many files it has.
@@ -198,7 +208,7 @@ pub fn of_recording(path: &Path) -> Outcome<Option<Found>> {
         Some(Recording::Job) => training::page_of_files(&[path.to_path_buf()])?,
         None => return Ok(None),
     };
-    Ok(Some(Found { name: page.title.clone(), page }))
+    Ok(Some(Found { name: page.title.clone(), path: path.into(), page }))
 }
 
 fn beginning(path: &Path) -> Outcome<Vec<u8>> {
@@ -224,8 +234,10 @@ fn of_timeline(path: &Path) -> Outcome<Page> {
 fn of_finish_times(path: &Path) -> Outcome<Page> {
     let finish = straggler_report::finish_times::read(path).map_err(Failure::bad_input_of)?;
     let name = path.display().to_string();
-    let section = finish_times::section(&format!("Finish times: {name}"), &finish, &command_line(), false);
-    Ok(pages::page(format!("Finish times of {name}"), section.text.clone(), vec![section]))
+    let mut section =
+        finish_times::section(&format!("Finish times: {name}"), &finish, &command_line(), false);
+    let summary = std::mem::take(&mut section.text);
+    Ok(pages::page(format!("Finish times of {name}"), summary, vec![section]))
 }
 
 /// The page of finish times, or of study results unless their own page is beside them; else None.
@@ -259,7 +271,8 @@ fn is_noise(beginning: &[u8], ending: Option<&str>, named: bool) -> bool {
 fn of_noise(path: &Path, seed: u64) -> Outcome<Page> {
     let file = file::read(path, None, &FormatOptions::default())?;
     let name = path.display().to_string();
-    let mut page = Subject { recording: &file.recording, name: &name, seed, headline: None }.page();
+    let (recording, headline, note) = (&file.recording, Vec::new(), String::new());
+    let mut page = Subject { recording, name: &name, seed, headline, note }.page();
     page.warnings.extend(file.warnings);
     Ok(page)
 }

@@ -99,7 +99,12 @@ fn distributions() -> Vec<Named> {
         ("histogram-node", histogram(node.iter().map(bins).collect())),
         (
             "distribution",
-            Distribution { x: durations(), series: node.into_iter().map(sample).collect() }.into(),
+            Distribution {
+                x: durations(),
+                series: node.into_iter().map(sample).collect(),
+                marks: Vec::new(),
+            }
+            .into(),
         ),
     ]
 }
@@ -215,6 +220,7 @@ fn bars() -> Vec<Named> {
         low: Some(value - half),
         high: Some(value + half),
         note: format!("leaves {}", slowdown(0.5 - value)),
+        ..Bar::default()
     };
     let usual = vec![
         bar("timer tick", 0.41, 0.02),

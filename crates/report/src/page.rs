@@ -34,8 +34,13 @@ pub struct Page {
     /// Sentences with the most important results.
     pub summary: Vec<String>,
     pub facts: Facts,
+    /// Why not to rely on the results as they are.
     pub warnings: Vec<String>,
+    /// What else to know about them.
+    pub notes: Vec<String>,
     pub sections: Vec<Section>,
+    /// The pages that this page joins.
+    pub parts: Vec<Page>,
 }
 
 /// The origin of a report, as pairs of a name and a text.
@@ -84,9 +89,14 @@ impl Section {
 }
 
 impl Page {
+    /// This page, and the pages that it joins.
+    pub fn bodies(&self) -> Vec<&Page> {
+        std::iter::once(self).chain(self.parts.iter().flat_map(Page::bodies)).collect()
+    }
+
     /// All charts, in display order.
     pub fn charts(&self) -> impl Iterator<Item = &Chart> {
-        self.sections.iter().flat_map(Section::charts)
+        self.bodies().into_iter().flat_map(|page| page.sections.iter().flat_map(Section::charts))
     }
 }
 

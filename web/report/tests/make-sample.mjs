@@ -196,7 +196,7 @@ export function everyKind(points = 200_000) {
   ];
   const header = {
     title: "How noise slows an allreduce",
-    summary: ["An allreduce over 1,048,576 processes takes 25 times as long with Jaguar's noise as without.", "The slowdown passes 10 % at 8,192 processes; the timer tick alone causes two thirds of it."],
+    summary: ["An allreduce over 1,048,576 processes takes 25 times as long with Jaguar's noise as without.", "The slowdown passes 10 % at 8,192 processes; the timer tick alone causes two thirds of it.", "See the noise with `straggler noise show chic`."],
     facts: [["Command", "straggler reproduce sc10-fig5a --quick --seed 42 -o out/fig5a"], ["Version", "0.1.0"], ["Seed", "42"], ["Made", "2026-01-01 12:00 UTC"]],
     warnings: ["The noise of the three machines is synthesised from published figures: their traces are not public."],
     sections,
@@ -239,6 +239,52 @@ export function oddities() {
   blocks.push(chart("no activities", timeline(w, 3, none)), chart("no rows", timeline(w, 0, none)), chart("one activity of no length", timeline(w, 1, point)));
   blocks.push({ kind: "table", title: "empty table", columns: [], rows: [] });
   return { container: w.container({ title: name, sections: [{ title: name, blocks }] }), charts: blocks.length - 1 };
+}
+
+const PATH = "/scratch/project_465000123/users/somebody/measurements/2026-11-19";
+const SPEC = "periodic:period=1ms,duration=30us+periodic:period=10ms,duration=250us+poisson:rate=10Hz,duration=200us+poisson:rate=1Hz,duration=2ms";
+
+/** Long names everywhere: in titles, sentences, facts, tables and legends. */
+export function long() {
+  const w = new Writer();
+  const text = (value) => ({ text: value, value: null });
+  const wide = {
+    kind: "table", title: `Runs of ${SPEC}`, columns: [{ name: "hypothesis" }, ...Array.from({ length: 9 }, (_, i) => ({ name: `${i + 1}. computation on rank 3 × 0.789, computation on rank 2 × 0.728`, number: true }))],
+    rows: [`computation on rank 3 × 0.789, ${SPEC}`, "Where the order of messages changed, later messages still follow the trace, which may be far from what a program would do. ".repeat(2)].map((name) => [text(name), ...Array.from({ length: 9 }, () => ({ text: "379 µs", value: 379e-6 }))]),
+  };
+  const folded = {
+    kind: "table", title: "Slowdowns", columns: [{ name: "processes", number: true }, { name: "slowdown", number: true }, { name: "time", number: true }],
+    rows: [[2, 0, 10], [4, 0, 10], [8, 0, 10], [16, 0, 10], [32, 2, 30], [64, 10, 40]].map(([p, s, t]) => [{ text: `${p}`, value: p }, { text: s ? `+${s} %` : "0 %", value: s / 100 }, { text: `${t} µs`, value: t }]),
+  };
+  const none = chart("Gains", { type: "bars", x: axis("time saved", "seconds"), bars: [{ name: "tick", value: 0, low: null, high: null }, { name: "daemon", value: 0, low: null, high: null }] });
+  const values = w.column([1, 2, 3]);
+  const named = chart(`Scatter of ${SPEC}`, { type: "scatter", x: axis("x", "none"), y: axis("y", "none"), series: [{ name: SPEC, x: values, y: values }] });
+  const barred = chart("Long bars", { type: "bars", x: axis("gain", "share"), bars: [{ name: SPEC, value: 0.3, low: 0.2, high: 0.4, note: SPEC }, { name: "daemon", value: 0.1, low: null, high: null }] });
+  return w.container({
+    title: `Cost of noise: ${SPEC}`, summary: [`Noise costs 10 %: ${SPEC}`, `Assessed: ${SPEC}.`], warnings: [SPEC], notes: [`${PATH}/${SPEC}`],
+    facts: [["Command", `straggler assess ${SPEC} -o ${PATH}/out`], [SPEC, PATH]],
+    sections: [{ title: SPEC, text: [SPEC], blocks: [named, wide] }, { title: `Noise: ${PATH}/a.noise`, blocks: [folded, none, barred] }],
+  });
+}
+
+/** A page that joins three. */
+export function joined() {
+  const w = new Writer();
+  const values = w.column([1, 2, 3]);
+  const points = (title) => chart(title, { type: "scatter", x: axis("x", "none"), y: axis("y", "none"), series: [{ name: "a", x: values, y: values }] });
+  const noise = (node, share) => ({
+    title: `Noise of ${PATH}/${node}/day.noise`, summary: [`Noise takes ${share} % of the time.`], facts: [["Noise", `${PATH}/${node}/day.noise`]],
+    warnings: ["only 3 s were measured"], notes: ["every core has its own clock"],
+    sections: [{ title: `Detours of ${PATH}/${node}/day.noise`, text: [], blocks: [points("Every detour"), table] }],
+  });
+  const latencies = { title: `Latencies of ${PATH}/eager.lat`, summary: ["Nothing stands out."], sections: [{ title: "Tail", text: [], blocks: [points("Tail")] }] };
+  return w.container({ title: "day.noise and 2 more", facts: [["Command", `straggler report ${PATH}`]], parts: [noise("node-a", 1), noise("node-b", 2), latencies] });
+}
+
+/** Short activities of eight ranks with far more messages than there is room for between them. */
+export function crowd() {
+  const w = new Writer();
+  return w.container({ title: "Crowd", sections: [{ title: "Timeline", text: [], blocks: [chart("Crowd", timeline(w, 8, timelineColumns(8, 300, 3)))] }] });
 }
 
 export function writeSamples(dir) {

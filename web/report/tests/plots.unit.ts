@@ -5,6 +5,7 @@ import { xyPlot } from "../src/charts/make";
 import type { Frame, Plot } from "../src/charts/plot";
 import { Scale } from "../src/charts/scale";
 import { Container } from "../src/data/container";
+import type { Painter } from "../src/draw/painter";
 import { lightTheme } from "../src/draw/theme";
 
 const columns: Float64Array[] = [];
@@ -21,7 +22,7 @@ function boxes(name: string, x: number[]) {
 
 function frame(plot: Plot, width: number): Frame {
   const { x, y } = plot.home();
-  return { x: new Scale(plot.x, x, 0, width), y: new Scale(plot.y, y, 100, 0), left: 0, top: 0, right: width, bottom: 100, theme: lightTheme() };
+  return { x: new Scale(plot.x, x, 0, width), y: new Scale(plot.y, y, 100, 0), left: 0, top: 0, right: width, bottom: 100, width, theme: lightTheme() };
 }
 
 const middle = (plot: Plot, f: Frame, series: number, index: number) => {
@@ -62,4 +63,39 @@ test("a sum of the other series is grey and takes no colour from them", () => {
   const plot = xyPlot(data, { type: "histogram", x: seconds, y: count, series })!;
   const theme = lightTheme();
   expect(plot.series.map((s) => s.color(theme))).toEqual([theme.others, theme.series[0], theme.series[1]]);
+});
+
+const NO_SERIES = { type: "lines", x: count, y: seconds, series: [] } as const;
+
+test("where there is nothing to draw, a sentence says why", () => {
+  const log = { label: "slowdown", unit: "slowdown" as const, log: true };
+  const line = (y: number[]) => ({ name: "a", role: "simulated" as const, x: column(y.map((_, i) => i + 1)), y: column(y), low: null, high: null });
+  const bar = (value: number) => ({ name: "tick", value, low: null, high: null });
+  const said = (plot: Parameters<typeof xyPlot>[1]) => xyPlot(data, plot)!.nothing();
+  expect(said({ ...NO_SERIES, series: [] })).toBe("Nothing to draw: there are no values.");
+  expect(said({ type: "lines", x: count, y: log, series: [line([0, 0])] })).toBe("Nothing to draw: every slowdown is 0.");
+  expect(said({ type: "lines", x: count, y: log, series: [line([0, 0.2])] })).toBe(null);
+  expect(said({ type: "lines", x: count, y: seconds, series: [line([0, 0])] })).toBe(null);
+  expect(said({ type: "scatter", x: seconds, y: seconds, series: [{ name: "a", x: column([]), y: column([]) }] })).toBe("Nothing to draw: there are no values.");
+  expect(said({ type: "bars", x: { ...seconds, label: "time saved" }, bars: [bar(0), bar(0)] })).toBe("Nothing to draw: time saved is 0 in all 2 cases.");
+  expect(said({ type: "bars", x: seconds, bars: [bar(0), bar(1)] })).toBe(null);
+  expect(said({ type: "distribution", x: log, series: [{ name: "a", values: column([0, 0]) }] })).toBe("Nothing to draw: every slowdown is 0.");
+  expect(said({ type: "histogram", x: seconds, y: count, series: [{ name: "a", edges: column([0, 1]), counts: column([0]) }] })).toBe("Nothing to draw: there are no values.");
+  expect(said({ type: "heat", x: seconds, y: seconds, value: seconds, xs: column([1]), ys: column([1]), values: column([NaN]) })).toBe("Nothing to draw: no cell has a value.");
+});
+
+test("numbers of bars stay where they are when the chart is zoomed", () => {
+  const bars = [{ name: "tick", value: 0.4, low: 0.3, high: 0.5, note: "leaves 2 %" }, { name: "daemon", value: 0.01, low: null, high: null, note: "" }];
+  const plot = xyPlot(data, { type: "bars", x: { label: "gain", unit: "share", log: false }, bars })!;
+  const texts = (f: Frame) => {
+    const out: [number, number, string][] = [];
+    plot.drawAround!({ text: (x: number, y: number, text: string) => out.push([x, y, text]) } as unknown as Painter, f);
+    return out;
+  };
+  const { y } = plot.home();
+  const at = (lo: number, hi: number): Frame => ({ x: new Scale(plot.x, { lo, hi }, 100, 600), y: new Scale(plot.y, y, 0, 100), left: 100, top: 0, right: 600, bottom: 100, width: 760, theme: lightTheme() });
+  const home = texts(at(0, 0.5));
+  expect(home.map(([, , text]) => text.replace(/[\u202f\u00a0]/g, " "))).toEqual(["40 %", "tick", "leaves 2 %", "1 %", "daemon"]);
+  expect(home.map(([x]) => x > 600)).toEqual([true, false, true, true, false]);
+  expect(texts(at(0, 0.02))).toEqual(home);
 });

@@ -3,7 +3,6 @@
 use crate::assess::{Json, Report, page, programs};
 use crate::kernel::pages::{self, Finding, make_folder, refuse_foreign, remove_outdated};
 use crate::kernel::{Outcome, command_line, interrupt, to_json};
-use crate::noise::measure::work::Batches;
 use crate::noise::page as noise_page;
 use std::path::{Path, PathBuf};
 use straggler_model::provenance::Origin;
@@ -96,20 +95,14 @@ fn pictures(report: &Report) -> Vec<(&'static str, Picture)> {
     charts.extend(report.subject.recording.as_ref().map(|recording| {
         let title = "What interrupted the cores, and for how long";
         let chart = Chart::new(title, "", noise_page::scatter(recording));
-        ("detours", chart, joined(report.subject.batches))
+        ("detours", chart, report.subject.batches.and_then(|batches| batches.joined()))
     }));
     let draw = |(name, chart, more): (&'static str, Chart, Option<String>)| {
         let mut heading = heading(report, &chart.title);
-        heading.subtitle.extend(more);
+        heading.subtitle.extend(more.map(|more| format!("\n{more}")));
         (name, chart.draw(&heading))
     };
     charts.into_iter().map(draw).collect()
-}
-
-/// A note on the pauses that the time axis omits.
-fn joined(batches: Option<Batches>) -> Option<String> {
-    let done = batches?.done;
-    (done > 1).then(|| format!("\n{done} batches are joined; the pauses between them are omitted."))
 }
 
 fn heading(report: &Report, title: &str) -> Heading {

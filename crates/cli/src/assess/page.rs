@@ -20,7 +20,9 @@ pub fn page(report: &Report, findings: &[Finding], synthetic: bool) -> Page {
         .extend(report.answer.rankings.last().map(|ranking| removals(report, ranking, &command, synthetic)));
     if let Some(recording) = &report.subject.recording {
         let name = &report.subject.name;
-        let subject = crate::noise::page::Subject { recording, name, seed: report.seed, headline: None };
+        let note = report.subject.batches.and_then(|batches| batches.joined()).unwrap_or_default();
+        let subject =
+            crate::noise::page::Subject { recording, name, seed: report.seed, headline: Vec::new(), note };
         sections.push(subject.section(&Analysis::new(recording, report.seed)));
     }
     let title = format!("Cost of noise: {}", report.subject.name);
@@ -42,7 +44,7 @@ pub fn page(report: &Report, findings: &[Finding], synthetic: bool) -> Page {
     }
     page.facts.add("Largest scale", largest_scale(report));
     page.facts.add("Seed", report.seed.to_string());
-    page.warnings = [FindingKind::Note, FindingKind::Detail].map(|kind| kind.select(findings)).concat();
+    page.notes = [FindingKind::Note, FindingKind::Detail].map(|kind| kind.select(findings)).concat();
     page
 }
 
@@ -131,6 +133,7 @@ pub fn gains(report: &Report, ranking: &assess::Ranking) -> Chart {
         low: Some(removal.gain_low * quiet),
         high: Some(removal.gain_high * quiet),
         note: format!("leaves {}", slowdown(removal.slowdown.median)),
+        ..Bar::default()
     };
     let plot = Bars {
         x: Axis::linear("time saved", Unit::Seconds),

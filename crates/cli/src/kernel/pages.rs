@@ -34,7 +34,7 @@ pub fn page(title: impl Into<String>, summary: Vec<String>, sections: Vec<Sectio
     if !defaults.is_empty() {
         facts.add("Defaults", defaults.join("; "));
     }
-    Page { title: title.into(), summary, facts, warnings: Vec::new(), sections }
+    Page { title: title.into(), summary, facts, sections, ..Page::default() }
 }
 
 /// Splits text for a terminal into paragraphs.

@@ -76,7 +76,8 @@ fn finish(session: &Session<'_>, mut answer: MeasureNoiseAnswer, measured: &Meas
     pages::write_asked(session.plan.report.as_ref(), session.console, || {
         let recording = &measured.recording;
         let name = recording.machine.host.as_deref().unwrap_or("this machine");
-        crate::noise::page::Subject { recording, name, seed: SEED, headline: None }.page()
+        crate::noise::page::Subject { recording, name, seed: SEED, headline: Vec::new(), note: String::new() }
+            .page()
     })?;
     let checks = &session.plan.checks;
     let metrics = match checks.is_given() {

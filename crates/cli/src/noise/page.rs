@@ -20,8 +20,10 @@ pub struct Subject<'a> {
     pub recording: &'a NoiseRecording,
     pub name: &'a str,
     pub seed: u64,
-    /// What a description says, if the recording was drawn from it.
-    pub headline: Option<String>,
+    /// What a description says, if the recording was drawn from it; else empty.
+    pub headline: Vec<String>,
+    /// What to know about every detour, such as how the recording was made.
+    pub note: String,
 }
 
 pub fn is_synthetic(recording: &NoiseRecording) -> bool {
@@ -60,11 +62,13 @@ fn command(recording: &NoiseRecording) -> String {
 impl Subject<'_> {
     pub fn page(&self) -> Page {
         let analysis = Analysis::new(self.recording, self.seed);
-        let measured =
-            || pages::paragraphs(&opening(self.recording, &analysis)).into_iter().take(1).collect();
-        let summary = self.headline.as_ref().map_or_else(measured, |headline| vec![headline.clone()]);
+        let mut section = self.section(&analysis);
+        let mut summary = self.headline.clone();
+        if summary.is_empty() && !section.text.is_empty() {
+            summary.push(section.text.remove(0));
+        }
         let whose = self.recording.machine.host.as_deref().unwrap_or(self.name);
-        let mut page = pages::page(format!("Noise of {whose}"), summary, vec![self.section(&analysis)]);
+        let mut page = pages::page(format!("Noise of {whose}"), summary, vec![section]);
         page.facts.add("Noise", self.name);
         add_machine(&mut page.facts, self.recording);
         page
@@ -74,7 +78,7 @@ impl Subject<'_> {
         let recording = self.recording;
         let mut section = Section::new(format!("Noise: {}", self.name));
         section.text = pages::paragraphs(&opening(recording, analysis));
-        if self.headline.is_some() {
+        if !self.headline.is_empty() {
             section.text.insert(0, "What was drawn:".into());
         }
         if analysis.overhead.detours == 0 {
@@ -82,7 +86,7 @@ impl Subject<'_> {
         }
         let (command, synthetic) = (command(recording), is_synthetic(recording));
         let charts = [
-            Chart::new("Every detour: time and duration", &command, scatter(recording)),
+            Chart::new("Every detour: time and duration", &command, scatter(recording)).with_note(&self.note),
             Chart::new("How long detours are", &command, distribution(recording)),
             Chart::new("Number of detours by duration", &command, histogram(recording)),
             Chart::new("Frequencies in the noise", &command, spectrum(&analysis.spectrum))
@@ -159,7 +163,7 @@ pub fn distribution(recording: &NoiseRecording) -> Distribution {
             Sample { name: source.name.into(), values, sum: false }
         }));
     }
-    Distribution { x: durations(), series }
+    Distribution { x: durations(), series, marks: Vec::new() }
 }
 
 /// Number of detours by duration: all, and of the sources that take most time. Both axes are logarithmic,
@@ -261,6 +265,15 @@ mod tests {
         assert_eq!(scatter.series[1].y, [seconds(1000), seconds(1000)]);
         let names: Vec<_> = distribution(&recording()).series.into_iter().map(|one| one.name).collect();
         assert_eq!(names[..2], ["all detours", "timer tick"]);
+    }
+
+    #[test]
+    fn the_scatter_says_that_batches_are_joined() {
+        let (recording, note) = (recording(), "5 batches are joined.".to_owned());
+        let subject = Subject { recording: &recording, name: "node", seed: 1, headline: Vec::new(), note };
+        let page = subject.page();
+        let chart = page.charts().find(|chart| chart.title.starts_with("Every detour")).unwrap();
+        assert_eq!(chart.note, "5 batches are joined.");
     }
 
     #[test]

@@ -61,14 +61,17 @@ fn write_report(
     let length = answer.length_to_draw();
     let drawn = if read.is_some() { None } else { Some(file::drawn(spec, seed, length)?) };
     let Some(input) = read.or(drawn.as_ref()) else { return Ok(()) };
-    let name = file::name(spec, seed)?;
-    let headline = drawn.as_ref().map(|_| {
-        format!(
-            "{} Below: {length} of it, drawn at random, in which rare detours may be missing.",
-            answer.sentence()
-        )
-    });
-    let subject = crate::noise::page::Subject { recording: &input.recording, name: &name, seed, headline };
+    let (name, headline) = match drawn {
+        None => (file::name(spec, seed)?, Vec::new()),
+        Some(_) => {
+            let sources: Vec<&str> = spec.sources.iter().map(|source| source.name.as_str()).collect();
+            let below =
+                format!("Below: {length} of it, drawn at random, in which rare detours may be missing.");
+            (sources.join(" + "), vec![answer.share_sentence(), format!("{}.", answer.description), below])
+        }
+    };
+    let (recording, note) = (&input.recording, String::new());
+    let subject = crate::noise::page::Subject { recording, name: &name, seed, headline, note };
     pages::write_asked(typed.report.report.as_ref(), console, || subject.page())
 }
 
@@ -123,7 +126,11 @@ impl NoiseAnswer {
 
     fn sentence(&self) -> String {
         let sources = counted(self.sources.len() as u64, "source", "sources");
-        format!("This noise takes {} of rank 0's time. It has {sources}.", percent(self.share))
+        format!("{} It has {sources}.", self.share_sentence())
+    }
+
+    fn share_sentence(&self) -> String {
+        format!("This noise takes {} of rank 0's time.", percent(self.share))
     }
 
     /// Long enough to show every source.

@@ -402,9 +402,8 @@ fn page(answer: &RedundancyAnswer, synthetic: bool) -> Page {
     section.add(means(answer, &command).synthetic(synthetic));
     section.add(cases(answer).titled("Means of the trials", &command));
     section.add(trials(answer).titled("Trials", &command));
-    let text: Vec<String> = pages::paragraphs(&summary(answer)).into_iter().take(2).collect();
-    section.text = text.clone();
-    let mut page = pages::page("Redundant exchanges", text, vec![section]);
+    let summary = pages::paragraphs(&summary(answer)).into_iter().take(2).collect();
+    let mut page = pages::page("Redundant exchanges", summary, vec![section]);
     page.facts.add("Network", &answer.network.name);
     page.facts.add("Noise", &answer.noise);
     page.facts.add("Seed", answer.seed.to_string());
@@ -432,6 +431,7 @@ fn distribution(answer: &RedundancyAnswer, command: &str) -> Chart {
     let plot = Distribution {
         x: Axis::linear("run time", Unit::Seconds),
         series: CASES.into_iter().map(sample).collect(),
+        marks: Vec::new(),
     };
     Chart::new("Run times of the trials", command, plot)
         .with_note("Quiet: the same noise in computation, none in communication.")
@@ -443,9 +443,8 @@ fn means(answer: &RedundancyAnswer, command: &str) -> Chart {
     let bar = |(name, case): (&str, &CaseAnswer)| Bar {
         name: name.into(),
         value: case.makespan_ps_mean * 1e-12,
-        low: None,
-        high: None,
         note: format!("{:.0} messages", case.messages_mean),
+        ..Bar::default()
     };
     let plot =
         Bars { x: Axis::linear("mean run time", Unit::Seconds), bars: cases.into_iter().map(bar).collect() };

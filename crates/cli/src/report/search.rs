@@ -139,36 +139,44 @@ fn belongs_to_others(path: &Path) -> bool {
     (name || ending) && pages.next().is_some()
 }
 
-/// Returns a single page unchanged; joins several as sections of one.
+/// Returns a single page unchanged; several become parts of one, each with its name as title.
 fn joined(mut found: Vec<Found>) -> Page {
     if found.len() == 1
         && let Some(only) = found.pop()
     {
         return only.page;
     }
-    let names: Vec<&str> = found.iter().map(|one| one.name.as_str()).collect();
+    let mut names: Vec<String> = found.iter().map(|one| one.name.clone()).collect();
+    tell_apart(&mut names, &found);
     let title = match &names[..] {
         [first, second] => format!("{first} and {second}"),
         [first, rest @ ..] => format!("{first} and {} more", rest.len()),
         [] => String::new(),
     };
     let facts = Facts::of_program(env!("CARGO_PKG_VERSION"), &command_line());
-    let mut whole = Page { title, facts, ..Page::default() };
-    for Found { name, page } in found {
-        let named = |line: String| if line.contains(&name) { line } else { format!("{name}: {line}") };
-        whole.summary.extend(page.summary.into_iter().map(named));
-        whole.warnings.extend(page.warnings.into_iter().map(named));
-        for mut section in page.sections {
-            if !section.title.contains(&name) {
-                section.title = format!("{name}: {}", section.title);
-            }
-            whole.sections.push(section);
-        }
-        for (fact, text) in page.facts.0.into_iter().filter(|(fact, _)| fact != "Version") {
-            whole.facts.add(format!("{name}: {fact}"), text);
+    let mut titles: Vec<String> = found.iter().map(|one| one.page.title.clone()).collect();
+    tell_apart(&mut titles, &found);
+    let parts = found.into_iter().zip(titles).flat_map(|(one, title)| parts(one.page, title)).collect();
+    Page { title, facts, parts, ..Page::default() }
+}
+
+/// Adds the path to texts that several pages have.
+fn tell_apart(texts: &mut [String], found: &[Found]) {
+    let all = texts.to_vec();
+    for (text, one) in texts.iter_mut().zip(found) {
+        if all.iter().filter(|other| *other == text).count() > 1 {
+            *text = format!("{text} ({})", one.path.display());
         }
     }
-    whole
+}
+
+/// A page, or the parts of one that was joined before.
+fn parts(mut page: Page, title: String) -> Vec<Page> {
+    if !page.parts.is_empty() {
+        return page.parts;
+    }
+    page.facts.0.retain(|(fact, _)| fact != "Version");
+    vec![Page { title, ..page }]
 }
 
 /// The error when nothing was found.

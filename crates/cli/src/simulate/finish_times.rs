@@ -42,7 +42,7 @@ fn distribution(sorted: &[Time], command: &str) -> Chart {
     let values = sorted.iter().map(|time| time.seconds()).collect();
     let series = vec![Sample { name: "ranks".into(), values, sum: false }];
     let x = Axis::linear("finish time", Unit::Seconds);
-    Chart::new("Distribution of finish times", command, Distribution { x, series })
+    Chart::new("Distribution of finish times", command, Distribution { x, series, marks: Vec::new() })
 }
 
 fn quantiles(sorted: &[Time], command: &str) -> Table {

@@ -10,7 +10,7 @@ use straggler_analysis::CriticalPath;
 use straggler_model::Time;
 use straggler_report::numbers::{SLOWDOWN_LEGEND, percent};
 use straggler_report::page::{
-    Axis, Bar, Bars, Cell, Chart, Distribution, Page, Sample, Section, Table, Unit,
+    ActivityRole, Axis, Bar, Bars, Cell, Chart, Distribution, Mark, Page, Sample, Section, Table, Unit,
 };
 
 pub fn page(answer: &SimulateAnswer, inputs: &Inputs, findings: &Findings, synthetic: bool) -> Page {
@@ -44,13 +44,12 @@ fn makespans(answer: &SimulateAnswer, command: &str, synthetic: bool) -> Section
     let mut times: Vec<Time> = answer.replicas.iter().map(|run| Time(run.makespan_ps)).collect();
     times.sort_unstable();
     if times.len() > 1 {
-        let mut series = vec![Sample { name: "replicas".into(), values: seconds(&times), sum: false }];
-        series.extend(quiet.map(|quiet| Sample {
-            name: "without noise".into(),
-            values: seconds(&[Time(quiet)]),
-            sum: false,
-        }));
-        let plot = Distribution { x: Axis::linear("makespan", Unit::Seconds), series };
+        let series = vec![Sample { name: "replicas".into(), values: seconds(&times), sum: false }];
+        let quiet = quiet.map(Time);
+        let mark =
+            |quiet: Time| Mark { x: Some(quiet.seconds()), y: None, name: format!("without noise: {quiet}") };
+        let x = Axis::linear("makespan", Unit::Seconds);
+        let plot = Distribution { x, series, marks: quiet.map(mark).into_iter().collect() };
         section.add(Chart::new("Makespans of the replicas", command, plot).synthetic(synthetic));
     }
     section.add(table(answer, command));
@@ -81,6 +80,17 @@ fn table(answer: &SimulateAnswer, command: &str) -> Table {
     table
 }
 
+fn role(part: &str) -> ActivityRole {
+    match part {
+        "compute" => ActivityRole::Computation,
+        "o (send)" => ActivityRole::Send,
+        "o (receive)" => ActivityRole::Receive,
+        "noise" => ActivityRole::Noise,
+        "rendezvous wait" => ActivityRole::Wait,
+        _ => ActivityRole::Communication,
+    }
+}
+
 /// The composition of the critical path.
 fn explanation(path: &CriticalPath, command: &str, synthetic: bool) -> Section {
     let total = path.parts.total();
@@ -88,9 +98,9 @@ fn explanation(path: &CriticalPath, command: &str, synthetic: bool) -> Section {
     let bar = |(name, ps): (&str, u64)| Bar {
         name: name.into(),
         value: Time(ps).seconds(),
-        low: None,
-        high: None,
         note: percent(ps as f64 / total.ps().max(1) as f64),
+        role: Some(role(name)),
+        ..Bar::default()
     };
     let plot =
         Bars { x: Axis::linear("time on the critical path", Unit::Seconds), bars: parts.map(bar).collect() };

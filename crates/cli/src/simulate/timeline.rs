@@ -18,7 +18,6 @@ pub fn page(run: &Run, name: &str) -> Page {
     let command = about("command").map_or_else(command_line, String::from);
     let synthetic = run.about.get("synthetic").and_then(|value| value.as_bool()).unwrap_or(false);
     let mut section = Section::new(format!("Timeline: {name}"));
-    section.text.push(sentence(&run.timeline));
     section.add(chart(&run.timeline, &command, synthetic));
     let title = match about("workload") {
         Some(workload) => format!("Timeline of {workload}"),

@@ -47,8 +47,9 @@ pub fn page(
     let sections: Vec<Section> = groups(&named)
         .into_iter()
         .map(|(title, group)| {
-            let mut section = section(title, group, threshold, command);
-            section.add(points(group, about, command));
+            let group = without_title(&title, group);
+            let mut section = section(title, &group, threshold, command);
+            section.add(points(&group, about, command));
             section
         })
         .collect();
@@ -70,15 +71,24 @@ fn groups<'a, 'b>(named: &'b [Named<'a>]) -> Vec<(String, &'b [Named<'a>])> {
     if named.len() <= TOGETHER {
         return vec![("Results".into(), named)];
     }
-    let title = |(series, _): &Named<'_>| {
-        series.coordinates().map_or_else(String::new, |at| {
-            let size = at.size.map(straggler_model::units::write_bytes);
-            let parts = [(!at.sweep.is_empty()).then(|| at.sweep.clone()), Some(at.workload.clone()), size];
-            parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
-        })
-    };
+    let title = |(series, _): &Named<'_>| title(series);
     let parts = named.chunk_by(|one, other| title(one) == title(other));
     parts.map(|part| (part.first().map_or_else(String::new, title), part)).collect()
+}
+
+/// The series of a section, by what their names add to its title.
+fn without_title<'a>(title: &str, group: &[Named<'a>]) -> Vec<Named<'a>> {
+    let rest =
+        |name: &str| name.strip_prefix(title).and_then(|rest| rest.strip_prefix(", ")).map(String::from);
+    group.iter().map(|(series, name)| (*series, rest(name).unwrap_or_else(|| name.clone()))).collect()
+}
+
+fn title(series: &Series) -> String {
+    series.coordinates().map_or_else(String::new, |at| {
+        let size = at.size.map(straggler_model::units::write_bytes);
+        let parts = [(!at.sweep.is_empty()).then(|| at.sweep.clone()), Some(at.workload.clone()), size];
+        parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+    })
 }
 
 fn section(title: String, group: &[Named<'_>], threshold: f64, command: &str) -> Section {
@@ -204,7 +214,7 @@ fn distributions(group: &[Named<'_>], command: &str) -> Chart {
         Some(Sample { name, values, sum: false })
     };
     let x = Axis::new("time", Unit::Seconds, Scale::Log10);
-    let plot = Distribution { x, series: group.iter().filter_map(sample).collect() };
+    let plot = Distribution { x, series: group.iter().filter_map(sample).collect(), marks: Vec::new() };
     Chart::new("Distribution of the replicas at the largest scale", command, plot)
 }
 

@@ -16,7 +16,7 @@ use straggler_noise::generate::Extent;
 use straggler_noise::{NoiseRecording, NoiseSpec, Shape, SignatureOrigin, SourceSpec};
 use straggler_report::charts::{Heading, ImageFormat, save};
 use straggler_report::numbers::{counted, grouped};
-use straggler_report::page::{Chart, Page, Plot};
+use straggler_report::page::{Chart, Page, Plot, Section};
 use straggler_report::{Cell, Columns};
 
 const EXAMPLES: &str = "\
@@ -353,10 +353,16 @@ struct Listed {
 
 /// Every chart with its number and its section.
 fn listed(page: &Page) -> Vec<Listed> {
-    let charts = page.sections.iter().flat_map(|section| section.charts().map(move |chart| (section, chart)));
-    let listed = |(index, (section, chart)): (usize, (&straggler_report::page::Section, &Chart))| Listed {
+    let sections = page.bodies().into_iter();
+    let sections = sections.flat_map(|body| body.sections.iter().map(move |section| (body, section)));
+    let charts =
+        sections.flat_map(|(body, section)| section.charts().map(move |chart| (body, section, chart)));
+    let listed = |(index, (body, section, chart)): (usize, (&Page, &Section, &Chart))| Listed {
         number: index + 1,
-        section: section.title.clone(),
+        section: match page.parts.is_empty() {
+            true => section.title.clone(),
+            false => format!("{}: {}", body.title, section.title),
+        },
         title: chart.title.clone(),
         plot: kind(chart),
     };

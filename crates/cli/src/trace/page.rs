@@ -53,8 +53,8 @@ pub fn page(answer: &ShowAnswer, opened: &Opened, profile: &Profile) -> Page {
     page.facts.add("Format", &opened.trace.meta.format);
     page.facts.add("MPI library", &opened.trace.meta.library);
     page.facts.add("Ranks", grouped(opened.trace.processes()));
-    opened.trace.notes.iter().for_each(|note| page.facts.add("Note", note));
     page.warnings = answer.warnings.clone();
+    page.notes = opened.trace.notes.clone();
     page
 }
 
@@ -63,9 +63,8 @@ fn shares(answer: &ShowAnswer, command: &str) -> Chart {
     let bar = |function: &crate::trace::tables::FunctionTotals| Bar {
         name: function.function.into(),
         value: function.counts.seconds,
-        low: None,
-        high: None,
         note: percent(function.share_of_mpi.unwrap_or(0.0)),
+        ..Bar::default()
     };
     let bars = counted.take(12).map(bar).collect();
     let plot = Bars { x: Axis::linear("time of all ranks", Unit::Seconds), bars };

@@ -117,7 +117,8 @@ fn worst(job: &Job, replays: &Replays<'_>, answers: &Answers, command: &str) -> 
     let number = job.steps[worst].number;
     let mut section = Section::new(format!("Step {number}, the worst, beside its ideal twin"));
     section.text.push(format!(
-        "It takes {} with ideal times. Bars are operations; in the gaps a worker waits.",
+        "It takes {} with ideal times. A worker waits where its computing stream has nothing to do; \
+         communication on other streams is not drawn.",
         longer_than(tables::excess(slowdowns.get(worst).copied().unwrap_or(1.0)))
     ));
     let shown = shown(job, answers);
@@ -145,19 +146,15 @@ fn shown(job: &Job, answers: &Answers) -> Vec<usize> {
     list
 }
 
+const WAITING: u8 = 4;
+
 fn timeline(job: &Job, shown: &[usize], runs: &[(&str, Vec<Bar>)]) -> Timeline {
-    // The page has few colours, so kinds of the same role share one.
-    let role = |name: &str, role: Role| match role {
-        Role::Compute if name.contains("backward") => 1,
-        Role::Compute => 0,
-        Role::Communication => 2,
-        Role::Other => 3,
-    };
     let kinds = [
         ("forward, or other computing", ActivityRole::Computation),
-        ("backward", ActivityRole::Send),
-        ("communication", ActivityRole::Receive),
-        ("host", ActivityRole::Noise),
+        ("backward", ActivityRole::Computation),
+        ("communication", ActivityRole::Communication),
+        ("host", ActivityRole::Other),
+        ("waiting", ActivityRole::Wait),
     ];
     let kinds = kinds.map(|(name, role)| Kind { name: name.into(), role }).into();
     let mut timeline = Timeline { kinds, ..Timeline::default() };
@@ -165,24 +162,43 @@ fn timeline(job: &Job, shown: &[usize], runs: &[(&str, Vec<Bar>)]) -> Timeline {
         for (name, bars) in runs {
             let row = timeline.rows.len() as u32;
             timeline.rows.push(format!("rank {} {name}", job.workers[place].rank));
+            let begin = bars.iter().map(|bar| bar.start).min().unwrap_or(0);
+            let role_of = |bar: &Bar| job.kinds[bar.kind as usize].role;
             let own = bars.iter().filter(|bar| bar.worker == place && bar.start < bar.end);
-            for bar in
-                own.filter(|bar| bar.stream == 0 || job.kinds[bar.kind as usize].role != Role::Communication)
+            let own = own.filter(|bar| bar.stream == 0 || role_of(bar) != Role::Communication);
+            for (kind, start, end) in
+                with_waits(begin, own.map(|bar| (kind_of(job, bar), bar.start, bar.end)))
             {
-                let kind = &job.kinds[bar.kind as usize];
-                timeline.push(Activity {
-                    row,
-                    start_ps: bar.start as f64,
-                    end_ps: bar.end as f64,
-                    kind: role(&kind.name, kind.role),
-                    peer: NOBODY,
-                    bytes: -1.0,
-                    tag: 0,
-                });
+                let (start_ps, end_ps) = (start as f64, end as f64);
+                timeline.push(Activity { row, start_ps, end_ps, kind, peer: NOBODY, bytes: -1.0, tag: 0 });
             }
         }
     }
     timeline
+}
+
+fn kind_of(job: &Job, bar: &Bar) -> u8 {
+    let kind = &job.kinds[bar.kind as usize];
+    match kind.role {
+        Role::Compute if kind.name.contains("backward") => 1,
+        Role::Compute => 0,
+        Role::Communication => 2,
+        Role::Other => 3,
+    }
+}
+
+/// Operations in order of their starts, with a wait in each gap since the step began.
+fn with_waits(begin: i64, operations: impl Iterator<Item = (u8, i64, i64)>) -> Vec<(u8, i64, i64)> {
+    let mut all = Vec::new();
+    let mut reached = begin;
+    for (kind, start, end) in operations {
+        if start > reached {
+            all.push((WAITING, reached, start));
+        }
+        all.push((kind, start, end));
+        reached = reached.max(end);
+    }
+    all
 }
 
 #[cfg(test)]
@@ -195,5 +211,13 @@ mod tests {
         assert_eq!(columns(&[3, 5]), [Some(0), None, Some(1)]);
         assert_eq!(columns(&[3, 4, 900]), [Some(0), Some(1), None, Some(2)]);
         assert_eq!(columns(&[]), []);
+    }
+    #[test]
+    fn gaps_between_operations_are_waits() {
+        let operations = [(0, 5, 10), (2, 8, 9), (1, 12, 20)];
+        let expected = [(WAITING, 0, 5), (0, 5, 10), (2, 8, 9), (WAITING, 10, 12), (1, 12, 20)];
+        assert_eq!(with_waits(0, operations.into_iter()), expected);
+        assert_eq!(with_waits(5, operations[..1].iter().copied()), [(0, 5, 10)]);
+        assert_eq!(with_waits(5, std::iter::empty()), []);
     }
 }

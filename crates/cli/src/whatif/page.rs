@@ -35,9 +35,9 @@ pub fn page(answer: &WhatIfAnswer, results: &Results) -> Page {
     page.facts.add("Trace", &answer.trace);
     page.facts.add("Ranks", grouped(answer.processes));
     page.facts.add("Decisions", answer.mode);
-    answer.notes.iter().for_each(|note| page.facts.add("Note", note));
     answer.skipped.iter().for_each(|one| page.facts.add("Not simulated", &one.hypothesis));
     page.warnings = answer.warnings.clone();
+    page.notes = answer.notes.clone();
     page
 }
 
@@ -45,9 +45,8 @@ fn gain_bars(answer: &WhatIfAnswer, sorted: &[&HypothesisAnswer], command: &str)
     let bar = |one: &&HypothesisAnswer| Bar {
         name: one.hypothesis.clone(),
         value: one.hypothesis_ps as f64 * 1e-12,
-        low: None,
-        high: None,
         note: slowdown(-one.gain),
+        ..Bar::default()
     };
     let bars = sorted.iter().take(MOST_BARS).map(bar).collect();
     let plot = Bars { x: Axis::linear("run time", Unit::Seconds), bars };

@@ -25,7 +25,7 @@ fn noise_is_described() {
     let folder = Folder::new();
     let text = folder.run("noise show periodic:period=1ms,duration=100us").good().stdout();
     assert!(
-        text.starts_with("100 µs every 1 ms (10 %) on every rank. It takes 10 % of rank 0's time.\n"),
+        text.starts_with("Noise takes 10 % of rank 0's time. 100 µs every 1 ms (10 %) on every rank.\n"),
         "{text}"
     );
     let line = "noise show periodic:period=1ms,duration=100us delay:rank=4,at=1us,duration=5us --json";

@@ -38,7 +38,8 @@ fn timeline(chart: &Chart) -> &Timeline {
 }
 
 fn table<'a>(page: &'a Page, title: &str) -> &'a Table {
-    let mut blocks = page.sections.iter().flat_map(|section| &section.blocks);
+    let sections = page.bodies().into_iter().flat_map(|body| &body.sections);
+    let mut blocks = sections.flat_map(|section| &section.blocks);
     let found = blocks.find_map(|block| match block {
         Block::Table(table) if table.title == title => Some(table),
         _ => None,
@@ -106,15 +107,36 @@ fn pages_are_put_together() {
     let both = page(&folder, "both.html");
     assert_eq!(both.title, "Both");
     assert_eq!(both.charts().count(), a.charts().count() + b.charts().count());
-    // Titles of the single pages become prefixes.
-    let name = format!("{}: ", a.title);
-    assert!(both.sections[0].title.starts_with(&name) && both.summary[0].starts_with(&name), "{name}");
+    // The single pages are parts, with all that they say but the version, which is the same.
+    let [first, second] = &both.parts[..] else { panic!("{both:?}") };
+    assert_eq!((&first.sections, &first.summary, &second.title), (&a.sections, &a.summary, &b.title));
+    assert!(first.facts.0.iter().all(|(fact, _)| fact != "Version") && first.facts.0.contains(&a.facts.0[0]));
+    // Parts of a joined page stay parts.
+    folder.run("report a.page b.page -o both.page").good();
+    folder.run("report both.page a.page -o three.html").good();
+    let titles: Vec<String> = page(&folder, "three.html").parts.into_iter().map(|part| part.title).collect();
+    assert_eq!(titles, [&a.title, &b.title, &a.title].map(String::clone));
     // A single page stays as it is.
     folder.run("report a.page -o c.page").good();
     assert_eq!(
         std::fs::read(folder.path().join("a.page")).unwrap(),
         std::fs::read(folder.path().join("c.page")).unwrap()
     );
+}
+
+/// Files of one name are told apart by their folders.
+#[test]
+fn parts_of_one_name_have_their_paths() {
+    let folder = Folder::new();
+    for place in ["x", "y"] {
+        std::fs::create_dir(folder.path().join(place)).unwrap();
+        folder.write(&format!("{place}/a.txt"), "0 1000\n5000 2500\n9000 1500\n");
+    }
+    folder.run("report x/a.txt y/a.txt -o both.html").good();
+    let both = page(&folder, "both.html");
+    assert_eq!(both.title, "a.txt (x/a.txt) and a.txt (y/a.txt)");
+    let titles: Vec<&str> = both.parts.iter().map(|part| part.title.as_str()).collect();
+    assert_eq!(titles, ["Noise of x/a.txt", "Noise of y/a.txt"]);
 }
 
 #[test]
@@ -191,14 +213,33 @@ fn an_assessment_has_a_page() {
     assert!(page.charts().all(|chart| chart.synthetic));
 }
 
+/// What qualifies an assessment is a note on its page, and no warning of a report that includes it.
+#[test]
+fn notes_are_no_warnings() {
+    let folder = Folder::new();
+    let line = "assess periodic:period=1ms,duration=50us --processes 64 --network chic -o out";
+    folder.run(line).good();
+    let alone = page(&folder, "out/report.html");
+    assert!(alone.warnings.is_empty() && !alone.notes.is_empty(), "{alone:?}");
+    let said = folder.run("report out/assess.page fixtures/noise/selfish.0 -o both.html").good();
+    assert!(!said.stderr().contains("warning"), "{}", said.stderr());
+    let answer =
+        folder.run("report out/assess.page fixtures/noise/selfish.0 -o both.html --json").good().json();
+    assert_eq!(answer["warnings"].as_array().map(Vec::len), Some(0));
+    let note = format!("{}: {}", alone.title, alone.notes[0]);
+    assert_eq!(answer["notes"][0].as_str(), Some(note.as_str()), "{answer}");
+}
+
 /// The page of a description begins as the console does, with the share of the description and not of what was drawn.
 #[test]
 fn described_noise_has_the_share_of_its_description() {
     let folder = Folder::new();
     let text = folder.run("noise show chic --report chic.html").good().stdout();
-    let first = &page(&folder, "chic.html").summary[0];
+    let page = page(&folder, "chic.html");
     let sentence = text.lines().next().unwrap();
-    assert!(sentence.contains("% of rank 0's time.") && first.starts_with(sentence), "{first}\n{text}");
+    assert!(page.summary[0].ends_with("% of rank 0's time."), "{:?}", page.summary);
+    assert_eq!(format!("{} {}", page.summary[0], page.summary[1]), sentence);
+    assert_eq!(page.title, "Noise of chic");
 }
 
 /// Named recordings are analysed; a folder around them is searched for results only.
@@ -210,7 +251,7 @@ fn traces_and_training_jobs_become_pages() {
     let all = page(&folder, "all.html");
     assert!(table(&all, "Patterns").rows.len() > 2);
     assert!(all.title.starts_with("Waits of "), "in the order given: {}", all.title);
-    assert!(all.sections.iter().any(|section| section.title.contains("slow-worker.csv")), "{all:?}");
+    assert!(all.parts[1].title.contains("slow-worker.csv"), "{all:?}");
     folder.run(&format!("trace waits {trace} --report one.html")).good();
     folder.run(&format!("report {trace} -o same.html")).good();
     let titles = |name| page(&folder, name).sections.into_iter().map(|one| one.title).collect::<Vec<_>>();
@@ -222,7 +263,7 @@ fn traces_and_training_jobs_become_pages() {
         std::fs::copy(fixtures().join(file), mixed.join(name)).unwrap();
     }
     folder.run("report mixed -o mixed.html").good();
-    assert!(page(&folder, "mixed.html").sections.iter().any(|section| section.title.contains("Noise")));
+    assert!(page(&folder, "mixed.html").title.starts_with("Noise of "));
     folder.run("report fixtures/traces -o none.html").ends_with(3).says("fixtures/traces");
 }
 

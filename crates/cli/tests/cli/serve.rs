@@ -92,7 +92,7 @@ fn the_token_opens_the_page_and_files_that_change_change_it() {
     answers(&head, "200");
     assert!(head.ends_with("\r\n\r\n"));
     folder.write("results/b.noise", "0 1000\n");
-    assert_eq!(page(&server.get(&format!("/?token={token}"))).sections.len(), 2);
+    assert_eq!(page(&server.get(&format!("/?token={token}"))).parts.len(), 2);
     std::fs::remove_file(folder.path().join("results/a.noise")).unwrap();
     std::fs::remove_file(folder.path().join("results/b.noise")).unwrap();
     answers(&server.get(&format!("/?token={token}")), "500");

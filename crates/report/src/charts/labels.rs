@@ -66,14 +66,12 @@ impl Labels {
         self.lines.extend((0..=parts as u32).map(|part| Room::of_dot(at(part), 1.0)));
     }
 
-    /// Takes the first candidate that lies in the chart and is free, preferring those that cover no
-    /// line.
+    /// Takes the candidate that covers least of the lines, of those that lie in the chart and are free.
     pub fn place(&mut self, candidates: impl IntoIterator<Item = Room>) -> Option<Room> {
         let is_free =
             |room: &Room| room.lies_in(&self.area) && self.taken.iter().all(|other| !other.overlaps(room));
-        let free: Vec<Room> = candidates.into_iter().filter(is_free).collect();
-        let covers_none = |room: &&Room| self.lines.iter().all(|other| !other.overlaps(room));
-        let found = *free.iter().find(covers_none).or(free.first())?;
+        let covered = |room: &Room| self.lines.iter().filter(|other| other.overlaps(room)).count();
+        let found = candidates.into_iter().filter(is_free).min_by_key(covered)?;
         self.taken.push(found);
         Some(found)
     }

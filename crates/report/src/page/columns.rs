@@ -86,7 +86,8 @@ fn distribution<F, G, E>(
     let series = (plot.series.iter()).map(|sample| {
         Ok(Sample { name: sample.name.clone(), values: column(&sample.values)?, sum: sample.sum })
     });
-    Ok(Distribution { x: plot.x.clone(), series: series.collect::<Result<_, E>>()? })
+    let series = series.collect::<Result<_, E>>()?;
+    Ok(Distribution { x: plot.x.clone(), series, marks: plot.marks.clone() })
 }
 
 fn histogram<F, G, E>(

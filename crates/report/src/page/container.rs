@@ -72,6 +72,12 @@ struct ColumnAt {
 #[derive(Serialize, Deserialize)]
 struct Header<B> {
     columns: Vec<ColumnAt>,
+    #[serde(flatten)]
+    body: Body<B>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Body<B> {
     #[serde(default)]
     title: String,
     #[serde(default)]
@@ -80,8 +86,12 @@ struct Header<B> {
     facts: Facts,
     #[serde(default)]
     warnings: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    notes: Vec<String>,
     #[serde(default = "Vec::new")]
     sections: Vec<HeaderSection<B>>,
+    #[serde(default = "Vec::new", skip_serializing_if = "Vec::is_empty")]
+    parts: Vec<Body<B>>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -105,14 +115,8 @@ impl Page {
     /// Encodes the page as a `.page` file; the same page gives the same bytes.
     pub fn to_container(&self) -> Vec<u8> {
         let mut columns = Packing::default();
-        let header = Header {
-            title: self.title.clone(),
-            summary: self.summary.clone(),
-            facts: self.facts.clone(),
-            warnings: self.warnings.clone(),
-            sections: self.sections.iter().map(|section| written(section, &mut columns)).collect(),
-            columns: columns.places,
-        };
+        let body = body(self, &mut columns);
+        let header = Header { columns: columns.places, body };
         // Serialisation cannot fail: the header consists of texts and numbers with textual keys.
         let mut header = serde_json::to_vec(&header).unwrap_or_default();
         let end = aligned(BEFORE_HEADER + header.len());
@@ -129,22 +133,21 @@ impl Page {
         let header: Header<Value> = serde_json::from_slice(header).map_err(PageError::Header)?;
         let mut reading =
             Unpacking { places: &header.columns, bytes: columns, left: MOST_BYTES, unknown: Vec::new() };
-        let mut page = Page {
-            title: header.title,
-            summary: header.summary,
-            facts: header.facts,
-            warnings: header.warnings,
-            sections: Vec::new(),
-        };
-        for section in header.sections {
-            let mut blocks = Vec::new();
-            for block in section.blocks {
-                blocks.extend(reading.block(block)?);
-            }
-            page.sections.push(Section { title: section.title, text: section.text, blocks });
-        }
+        let mut page = reading.page(header.body)?;
         page.warnings.extend(reading.unknown);
         Ok(page)
+    }
+}
+
+fn body<'a>(page: &'a Page, columns: &mut Packing) -> Body<WrittenBlock<'a>> {
+    Body {
+        title: page.title.clone(),
+        summary: page.summary.clone(),
+        facts: page.facts.clone(),
+        warnings: page.warnings.clone(),
+        notes: page.notes.clone(),
+        sections: page.sections.iter().map(|section| written(section, columns)).collect(),
+        parts: page.parts.iter().map(|part| body(part, columns)).collect(),
     }
 }
 
@@ -211,6 +214,20 @@ struct Unpacking<'a> {
 }
 
 impl<'a> Unpacking<'a> {
+    fn page(&mut self, body: Body<Value>) -> Result<Page, PageError> {
+        let Body { title, summary, facts, warnings, notes, sections, parts } = body;
+        let mut page = Page { title, summary, facts, warnings, notes, ..Page::default() };
+        for section in sections {
+            let mut blocks = Vec::new();
+            for block in section.blocks {
+                blocks.extend(self.block(block)?);
+            }
+            page.sections.push(Section { title: section.title, text: section.text, blocks });
+        }
+        page.parts = parts.into_iter().map(|part| self.page(part)).collect::<Result<_, _>>()?;
+        Ok(page)
+    }
+
     fn block(&mut self, block: Value) -> Result<Option<Block>, PageError> {
         let kind = block.get("kind").and_then(Value::as_str).unwrap_or_default();
         let plot = block.get("plot").and_then(|plot| plot.get("type")).and_then(Value::as_str);

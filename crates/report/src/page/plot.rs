@@ -2,7 +2,7 @@
 //! number of a column.
 
 use super::axis::Axis;
-use super::timeline::Timeline;
+use super::timeline::{ActivityRole, Timeline};
 use serde::{Deserialize, Serialize};
 
 /// The data of a chart.
@@ -110,6 +110,9 @@ pub struct Mark {
 pub struct Distribution<F = Vec<f64>> {
     pub x: Axis,
     pub series: Vec<Sample<F>>,
+    /// Single values to compare with, such as the time without noise: only their `x` and name.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub marks: Vec<Mark>,
 }
 
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
@@ -173,6 +176,9 @@ pub struct Bar {
     pub high: Option<f64>,
     #[serde(default)]
     pub note: String,
+    /// What the bar measures, which determines its colour.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub role: Option<ActivityRole>,
 }
 
 /// Values over two axes: all `xs` of the first of `ys`, then of the second, and so on.

@@ -87,13 +87,23 @@ fn mark() -> impl Strategy<Value = Mark> {
 }
 
 fn bar() -> impl Strategy<Value = Bar> {
-    (text(), finite(), prop::option::of(finite()), prop::option::of(finite()), text())
-        .prop_map(|(name, value, low, high, note)| Bar { name, value, low, high, note })
+    (
+        text(),
+        finite(),
+        prop::option::of(finite()),
+        prop::option::of(finite()),
+        text(),
+        prop::option::of(role()),
+    )
+        .prop_map(|(name, value, low, high, note, role)| Bar { name, value, low, high, note, role })
+}
+
+fn role() -> impl Strategy<Value = ActivityRole> {
+    prop::sample::select(vec![ActivityRole::Noise, ActivityRole::Wait, ActivityRole::Communication])
 }
 
 fn timeline() -> impl Strategy<Value = Timeline> {
-    let role = prop::sample::select(vec![ActivityRole::Noise, ActivityRole::Wait, ActivityRole::Other]);
-    let kind = (text(), role).prop_map(|(name, role)| Kind { name, role });
+    let kind = (text(), role()).prop_map(|(name, role)| Kind { name, role });
     let whole = || prop::collection::vec(any::<u32>(), 0..5);
     let names = (prop::collection::vec(text(), 0..3), prop::collection::vec(kind, 0..3));
     let activities = (whole(), column(), column(), prop::collection::vec(any::<u8>(), 0..5));
@@ -142,7 +152,12 @@ pub fn plot() -> impl Strategy<Value = Plot> {
             marks
         }
         .into()),
-        (axis(), several(sample)).prop_map(|(x, series)| Distribution { x, series }.into()),
+        (axis(), several(sample), several(mark())).prop_map(|(x, series, marks)| Distribution {
+            x,
+            series,
+            marks
+        }
+        .into()),
         (axis(), axis(), several(bins)).prop_map(|(x, y, series)| Histogram { x, y, series }.into()),
         (axis(), axis(), several(points)).prop_map(|(x, y, series)| Scatter { x, y, series }.into()),
         (axis(), several(bar())).prop_map(|(x, bars)| Bars { x, bars }.into()),
@@ -169,9 +184,21 @@ fn page() -> impl Strategy<Value = Page> {
     let section = (text(), several(text()), several(block()));
     let section = section.prop_map(|(title, text, blocks)| Section { title, text, blocks });
     let facts = several((text(), text())).prop_map(Facts);
-    (text(), several(text()), facts, several(text()), several(section)).prop_map(
-        |(title, summary, facts, warnings, sections)| Page { title, summary, facts, warnings, sections },
-    )
+    let texts = (several(text()), several(text()), several(text()));
+    let body = (text(), texts, facts, several(section)).prop_map(
+        |(title, (summary, warnings, notes), facts, sections)| Page {
+            title,
+            summary,
+            facts,
+            warnings,
+            notes,
+            sections,
+            parts: Vec::new(),
+        },
+    );
+    body.prop_recursive(2, 4, 2, |body| {
+        (body.clone(), several(body)).prop_map(|(page, parts)| Page { parts, ..page })
+    })
 }
 
 fn plain(container: &[u8]) -> Vec<u8> {
@@ -321,5 +348,5 @@ fn noise_becomes_an_activity_of_its_own() {
     assert_eq!(seen, expected);
     let arrow = timeline.arrows().next().unwrap();
     assert_eq!((arrow.from, arrow.to, arrow.received_ps), (1, 2, 900.0));
-    assert_eq!(timeline.role(3), ActivityRole::Noise);
+    assert_eq!(timeline.kinds[3].role, ActivityRole::Noise);
 }

@@ -41,11 +41,14 @@ pub struct Kind {
     pub role: ActivityRole,
 }
 
-/// The role of a kind of activity, which determines its colour.
+/// The role of a kind of activity, which determines its colour: the same on all pages. Kinds of one role have shades of
+/// it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ActivityRole {
     Computation,
+    /// Communication that is neither a send nor a receive, or either, and no wait.
+    Communication,
     Send,
     Receive,
     Wait,
@@ -60,7 +63,7 @@ const KINDS: [(&str, ActivityRole); 6] = [
     ("receive", ActivityRole::Receive),
     ("noise", ActivityRole::Noise),
     ("wait", ActivityRole::Wait),
-    ("collective or other call", ActivityRole::Other),
+    ("collective or other call", ActivityRole::Communication),
 ];
 /// Number of kinds in simulated runs; those after them occur only in traced runs.
 const SIMULATED: usize = 4;
@@ -133,11 +136,6 @@ impl Timeline {
             received_ps,
             bytes,
         })
-    }
-
-    /// The role of an activity's kind.
-    pub fn role(&self, kind: u8) -> ActivityRole {
-        self.kinds.get(usize::from(kind)).map_or(ActivityRole::Other, |kind| kind.role)
     }
 }
 

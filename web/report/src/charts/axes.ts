@@ -18,11 +18,11 @@ export function layout(plot: Plot, view: { x: Range; y: Range }, width: number, 
   const bottom = height - BOTTOM;
   const y = plot.categories ? new Scale(plot.y, view.y, top, bottom) : new Scale(plot.y, view.y, bottom, top);
   const yTicks = plot.categories ? [] : ticksFor(y, Math.max(2, (bottom - top) / 44), plot.ends?.y);
-  const widest = Math.max(0, ...(plot.categories ?? yTicks.map((t) => t.label)).map((s) => textWidth(s, LABEL)));
-  const left = Math.ceil(plot.categories ? Math.min(widest + 14, width * 0.4) : Math.max(36, widest + 12));
-  const right = width - (plot.rightMargin ?? RIGHT);
+  const widest = Math.max(0, ...yTicks.map((t) => textWidth(t.label, LABEL)));
+  const left = Math.ceil(plot.leftMargin?.(width) ?? Math.max(36, widest + 12));
+  const right = width - (plot.rightMargin?.(width) ?? RIGHT);
   const x = new Scale(plot.x, view.x, left, right);
-  return { frame: { x, y, left, top, right, bottom, theme }, xTicks: xTicksFor(x, right - left, plot.ends?.x), yTicks };
+  return { frame: { x, y, left, top, right, bottom, width, theme }, xTicks: xTicksFor(x, width, plot.ends?.x), yTicks };
 }
 
 function ticksFor(scale: Scale, room: number, ends: number[] = []): Tick[] {
@@ -31,23 +31,30 @@ function ticksFor(scale: Scale, room: number, ends: number[] = []): Tick[] {
 }
 
 function xTicksFor(x: Scale, width: number, ends?: number[]): Tick[] {
-  let room = Math.max(2, width / 56);
+  let room = Math.max(2, (x.p1 - x.p0) / 56);
   let found = ticksFor(x, room, ends);
   // Long labels need fewer ticks, so reduce them until the measured labels fit.
-  for (let attempt = 0; attempt < 6 && overlap(x, found); attempt++) {
+  for (let attempt = 0; attempt < 6 && overlap(x, found, width); attempt++) {
     room *= 0.7;
     found = ticksFor(x, Math.max(1.5, room), ends);
   }
   return found;
 }
 
-function overlap(x: Scale, found: Tick[]): boolean {
+/** The middle of the label of a tick: at the tick, but within the chart. */
+function labelAt(px: number, label: string, width: number): number {
+  const half = textWidth(label, LABEL) / 2;
+  return Math.max(half, Math.min(px, width - 1 - half));
+}
+
+function overlap(x: Scale, found: Tick[], width: number): boolean {
   let last = -Infinity;
   for (const tick of found) {
     if (!tick.label) continue;
     const half = textWidth(tick.label, LABEL) / 2;
-    if (x.px(tick.value) - half < last + 8) return true;
-    last = x.px(tick.value) + half;
+    const middle = labelAt(x.px(tick.value), tick.label, width);
+    if (middle - half < last + 8) return true;
+    last = middle + half;
   }
   return false;
 }
@@ -77,12 +84,10 @@ export function drawAxes(p: Painter, plot: Plot, l: Layout): void {
       const x = Math.round(f.x.px(t.value)) + 0.5;
       if (x < f.left - 1 || x > f.right + 1) continue;
       p.line(x, base, x, base + (t.major ? 5 : 3), { color: f.theme.axis });
-      const furthest = f.right + (plot.rightMargin ?? RIGHT) - 1 - textWidth(t.label, LABEL) / 2;
-      if (t.label) p.text(Math.min(x, furthest), f.bottom + 9, t.label, { color: f.theme.quiet, size: LABEL, align: "center", baseline: "top" });
+      if (t.label) p.text(labelAt(x, t.label, f.width), f.bottom + 9, t.label, { color: f.theme.quiet, size: LABEL, align: "center", baseline: "top" });
     }
     p.text((f.left + f.right) / 2, f.bottom + 30, plot.x.label, { color: f.theme.ink, size: LABEL, align: "center", baseline: "top" });
-    if (plot.categories) drawCategories(p, plot.categories, f);
-    else drawYLabels(p, plot, l);
+    if (!plot.categories) drawYLabels(p, plot, l);
   });
 }
 
@@ -92,14 +97,4 @@ function drawYLabels(p: Painter, plot: Plot, l: Layout): void {
     if (t.label) p.text(f.left - 8, f.y.px(t.value), t.label, { color: f.theme.quiet, size: LABEL, align: "right", baseline: "middle" });
   }
   p.text(0, 4, fit(plot.y.label, f.right, LABEL), { color: f.theme.ink, size: LABEL, baseline: "top" });
-}
-
-function drawCategories(p: Painter, names: string[], f: Frame): void {
-  const step = Math.abs(f.y.at(1) - f.y.at(0));
-  if (step < 9) return;
-  names.forEach((name, i) => {
-    const y = f.y.px(i);
-    if (y < f.top || y > f.bottom) return;
-    p.text(f.left - 8, y, fit(name, f.left - 10, LABEL), { color: f.theme.ink, size: LABEL, align: "right", baseline: "middle" });
-  });
 }

@@ -1,12 +1,26 @@
-// A ranking as horizontal bars, each with an interval and a note.
+// A ranking as horizontal bars, each with an interval. Numbers and notes stand in columns of their own, so that they are
+// easy to compare, cover no bar and stay where they are when the chart is zoomed. On narrow charts, names and notes stand
+// above the bars.
 
 import type { Bar, BarsPlot } from "../data/report";
-import { fit, textWidth, type Painter } from "../draw/painter";
+import { fit, lines, textWidth, type Painter, type TextStyle } from "../draw/painter";
 import { brief, exact, many } from "../format/number";
+import { plain } from "../ui/prose";
 import type { Frame, Plot, Point, Series, TableSource } from "./plot";
 import { Extent, type Range } from "./scale";
 
+const NARROW = 560;
 const ROW = 30;
+const ROW_OF_TWO_LINES = 38;
+const NARROW_ROW = 44;
+/** More bars are thin, without numbers and notes. */
+const MANY = 60;
+const THIN_ROW = 14;
+const NAME = 12;
+const NUMBER = 12;
+const NOTE = 11;
+const GAP = 12;
+const LINE = 14;
 
 export function barsPlot(plot: BarsPlot): Plot {
   return new BarsChart(plot);
@@ -17,17 +31,52 @@ class BarsChart implements Plot {
   readonly y = { label: "", unit: "none" as const, log: false };
   readonly series: Series[] = [{ name: "", visible: true, swatch: "box", fixed: true, color: (t) => t.series[0]! }];
   readonly categories: string[];
-  readonly rightMargin = 64; // for the numbers after the bars
   private readonly bars: Bar[];
 
   constructor(plot: BarsPlot) {
     this.x = plot.x;
-    this.bars = plot.bars;
-    this.categories = plot.bars.map((bar) => bar.name);
+    this.bars = plot.bars.map((bar) => ({ ...bar, name: plain(bar.name), note: plain(bar.note ?? "") }));
+    this.categories = this.bars.map((bar) => bar.name);
   }
 
-  heightFor(): number {
-    return 8 + 46 + Math.max(1, this.bars.length) * (this.bars.length > 60 ? 14 : ROW);
+  private get thin(): boolean {
+    return this.bars.length > MANY;
+  }
+
+  private stacked(width: number): boolean {
+    return width < NARROW && !this.thin;
+  }
+
+  heightFor(width: number): number {
+    return 8 + 46 + Math.max(1, this.bars.length) * this.rowHeight(width);
+  }
+
+  private rowHeight(width: number): number {
+    if (this.thin) return THIN_ROW;
+    if (this.stacked(width)) return NARROW_ROW;
+    const room = this.nameRoom(width);
+    return this.categories.some((name) => lines(name, room, 2, NAME).length > 1) ? ROW_OF_TWO_LINES : ROW;
+  }
+
+  private nameRoom(width: number): number {
+    return Math.min(Math.max(20, ...this.categories.map((name) => textWidth(name, NAME))), width * 0.36);
+  }
+
+  leftMargin(width: number): number {
+    return this.stacked(width) ? 4 : Math.ceil(this.nameRoom(width) + 14);
+  }
+
+  rightMargin(width: number): number {
+    return this.thin ? GAP : GAP + this.numberWidth() + (this.stacked(width) ? 2 : this.noteWidth(width) + 2);
+  }
+
+  private numberWidth(): number {
+    return Math.ceil(Math.max(0, ...this.bars.map((bar) => textWidth(brief(bar.value, this.x.unit), NUMBER, 600))));
+  }
+
+  private noteWidth(width: number): number {
+    const widest = Math.max(0, ...this.bars.map((bar) => textWidth(bar.note ?? "", NOTE)));
+    return widest ? Math.ceil(Math.min(widest, width * 0.3)) + GAP : 0;
   }
 
   home(): { x: Range; y: Range } {
@@ -39,26 +88,47 @@ class BarsChart implements Plot {
   }
 
   draw(p: Painter, f: Frame): void {
-    const step = f.y.at(1) - f.y.at(0);
-    const thick = Math.max(3, Math.min(16, step * 0.56));
+    const thick = Math.max(3, Math.min(16, this.step(f) * 0.56));
     const zero = Math.max(f.left, Math.min(f.right, f.x.px(0)));
-    const color = f.theme.series[0]!;
     this.bars.forEach((bar, i) => {
-      const y = f.y.px(i);
+      const y = this.middle(f, i);
       const end = f.x.px(bar.value);
       if (!Number.isFinite(end)) return;
-      p.rect(Math.min(zero, end), y - thick / 2, Math.abs(end - zero), thick, color, f.theme.dark ? 0.75 : 0.82);
+      const color = bar.role ? f.theme.roles[bar.role] ?? f.theme.roles.other : f.theme.series[0]!;
+      p.rect(Math.min(zero, end), y - thick / 2, Math.abs(end - zero), thick, color, bar.role ? 1 : f.theme.dark ? 0.75 : 0.82);
       this.drawInterval(p, f, bar, y);
     });
   }
 
-  /** Draws numbers and notes, which may extend beyond the axis but must not cover bars that do. */
+  private step(f: Frame): number {
+    return f.y.at(1) - f.y.at(0);
+  }
+
+  /** The middle of a bar, which lies below its name on narrow charts. */
+  private middle(f: Frame, i: number): number {
+    return f.y.px(i) + (this.stacked(f.width) ? 10 : 0);
+  }
+
+  /** Draws names, numbers and notes. */
   drawAround(p: Painter, f: Frame): void {
-    if (f.y.at(1) - f.y.at(0) < 13) return;
+    const ink = { color: f.theme.ink, size: NAME, baseline: "middle" as const };
+    const quiet = { color: f.theme.quiet, size: NOTE, baseline: "middle" as const };
+    const right = f.right + GAP + this.numberWidth();
     this.bars.forEach((bar, i) => {
-      const end = f.x.px(bar.value);
-      if (end >= f.left - 1 && Math.max(end, bar.high == null ? end : f.x.px(bar.high)) <= f.right + 1) this.drawLabel(p, f, bar, f.y.px(i), end);
+      const y = this.middle(f, i);
+      if (!this.thin) p.text(right, y, brief(bar.value, this.x.unit), { ...ink, size: NUMBER, weight: 600, align: "right" });
+      if (this.stacked(f.width)) return this.drawAbove(p, f, bar, y - 20, ink, quiet);
+      const name = lines(bar.name, f.left - 12, this.thin ? 1 : 2, NAME);
+      name.forEach((line, k) => p.text(f.left - 8, y + (k - (name.length - 1) / 2) * LINE, line, { ...ink, align: "right" }));
+      if (bar.note && !this.thin) p.text(right + GAP, y, fit(bar.note, f.width - right - GAP, NOTE), quiet);
     });
+  }
+
+  private drawAbove(p: Painter, f: Frame, bar: Bar, y: number, ink: TextStyle, quiet: TextStyle): void {
+    const note = bar.note ? fit(bar.note, f.width * 0.45, NOTE) : "";
+    const room = f.width - f.left - (note ? textWidth(note, NOTE) + GAP : 0);
+    p.text(f.left, y, fit(bar.name, room, NAME), ink);
+    if (note) p.text(f.width - 2, y, note, { ...quiet, align: "right" });
   }
 
   private drawInterval(p: Painter, f: Frame, bar: Bar, y: number): void {
@@ -68,22 +138,6 @@ class BarsChart implements Plot {
     p.line(a, y, b, y, stroke);
     p.line(a, y - 4, a, y + 4, stroke);
     p.line(b, y - 4, b, y + 4, stroke);
-  }
-
-  private drawLabel(p: Painter, f: Frame, bar: Bar, y: number, end: number): void {
-    const from = Math.max(end, f.x.px(0), bar.high == null ? -Infinity : f.x.px(bar.high)) + 8;
-    const value = brief(bar.value, this.x.unit);
-    p.text(from, y, value, { color: f.theme.ink, size: 12, weight: 600, baseline: "middle" });
-    if (!bar.note) return;
-    const right = f.right + this.rightMargin - 2;
-    const after = from + textWidth(value, 12, 600) + 8;
-    // After the number or, if a long bar leaves no room there, inside the bar.
-    const width = textWidth(bar.note, 11);
-    const start = Math.max(f.left, f.x.px(0)) + 8;
-    const within = Math.min(end, bar.low == null ? end : f.x.px(bar.low)) - start - 8;
-    if (right - after >= width || within < width) {
-      if (right - after > 40) p.text(after, y, fit(bar.note, right - after, 11), { color: f.theme.quiet, size: 11, baseline: "middle" });
-    } else p.text(start, y, bar.note, { color: f.theme.paper, size: 11, baseline: "middle" });
   }
 
   nearest(f: Frame, _px: number, py: number): Point | null {
@@ -105,6 +159,13 @@ class BarsChart implements Plot {
     if (bar.low != null && bar.high != null) rows.push(["interval", `${exact(bar.low, this.x.unit)} – ${exact(bar.high, this.x.unit)}`]);
     if (bar.note) rows.push(["note", bar.note]);
     return { series, index, x: bar.value, y: index, title: bar.name, rows };
+  }
+
+  nothing(): string | null {
+    const values = this.bars.map((bar) => bar.value).filter(Number.isFinite);
+    if (values.length === 0) return "Nothing to draw: there are no values.";
+    if (values.some((value) => value !== 0)) return null;
+    return `Nothing to draw: ${this.x.label} is 0${values.length > 1 ? ` in all ${values.length} cases` : ""}.`;
   }
 
   describe(): string {

@@ -5,7 +5,7 @@ import type { Container } from "../data/container";
 import type { BoxesPlot } from "../data/report";
 import type { Painter } from "../draw/painter";
 import { brief, count, exact } from "../format/number";
-import { COLORS, nearestOf, seriesColor, type Frame, type Plot, type Point, type Series, type TableSource } from "./plot";
+import { COLORS, nearestOf, noPoints, seriesColor, type Frame, type Plot, type Point, type Series, type TableSource } from "./plot";
 import { coordinate, Extent, type Range } from "./scale";
 
 const WIDEST = 30; // largest width of a box and its margins, in pixels
@@ -195,6 +195,10 @@ class BoxesChart implements Plot {
     let n = 0;
     for (let i = 0; i < s.outlierX.length; i++) if (s.outlierX[i] === x) n++;
     return n;
+  }
+
+  nothing(): string | null {
+    return noPoints(this.x, this.y, this.all.map((s) => ({ x: s.x, y: s.median })));
   }
 
   describe(): string {

@@ -16,6 +16,8 @@ export interface Chart {
   reset(): void;
   /** Zooms about the centre; only for charts with zoom buttons. */
   zoomBy?(factor: number): void;
+  /** Why there is no picture; null if there is something to draw. */
+  nothing(): string | null;
   describe(): string;
   table(): TableSource;
   heightFor(width: number): number;

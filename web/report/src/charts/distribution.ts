@@ -2,9 +2,10 @@
 // sorted, so a pixel costs one binary search, however many there are.
 
 import type { Container } from "../data/container";
-import type { Axis, DistributionPlot } from "../data/report";
+import type { Axis, DistributionPlot, Mark } from "../data/report";
 import type { Painter } from "../draw/painter";
 import { brief, count, exact } from "../format/number";
+import { drawMarks, type Curve } from "./marks";
 import { COLORS, seriesColors, type Frame, type Mode, type Plot, type Point, type Series, type TableSource } from "./plot";
 import { coordinate, Extent, firstAbove, valueAt, type Range } from "./scale";
 
@@ -19,7 +20,7 @@ export function distributionPlot(data: Container, plot: DistributionPlot): Plot 
     const values = finiteEnd(data.f64(s.values));
     return { name: s.name, values, first: plot.x.log ? firstAbove(values, 0) : 0, shares: null };
   });
-  return new DistributionChart(plot, all);
+  return new DistributionChart(plot, all, plot.marks ?? []);
 }
 
 class DistributionChart implements Plot {
@@ -28,7 +29,7 @@ class DistributionChart implements Plot {
   readonly mode: Mode;
   private edges: number[] = [];
 
-  constructor(plot: DistributionPlot, private readonly all: Values[]) {
+  constructor(plot: DistributionPlot, private readonly all: Values[], private readonly marks: Mark[]) {
     this.x = plot.x;
     const colors = seriesColors(plot.series);
     this.series = all.map((s, i) => ({ name: s.name, visible: true, swatch: i < COLORS ? "line" as const : "dashed" as const, color: colors[i]! }));
@@ -54,19 +55,22 @@ class DistributionChart implements Plot {
       if (this.mode.current === 1) y.add(1 / s.values.length);
       if (this.mode.current === 2) this.shares(s).forEach((v) => y.add(v));
     }
+    for (const mark of this.marks) if (mark.x != null) x.add(mark.x);
     if (this.mode.current === 0) return { x: x.range(0.02), y: { lo: 0, hi: 1.02 } };
     if (this.mode.current === 1) y.add(1);
     return { x: x.range(0.02), y: y.range(0.04, true) };
   }
 
   draw(p: Painter, f: Frame): void {
+    const curves: Curve[] = [];
     for (const [s, i] of this.shown()) {
       const color = this.series[i]!.color(f.theme);
-      p.group(`series-${i}`, () => (this.mode.current === 2 ? this.drawDensity(p, f, s, color) : this.drawSteps(p, f, s, color, i >= COLORS)));
+      p.group(`series-${i}`, () => curves.push({ points: this.mode.current === 2 ? this.drawDensity(p, f, s, color) : this.drawSteps(p, f, s, color, i >= COLORS), dots: false }));
     }
+    p.group("marks", () => drawMarks(p, f, this.marks, curves, f.theme.reference));
   }
 
-  private drawSteps(p: Painter, f: Frame, s: Values, color: string, dashed: boolean): void {
+  private drawSteps(p: Painter, f: Frame, s: Values, color: string, dashed: boolean): number[] {
     const points: number[] = [];
     let before = NaN;
     const width = Math.ceil(f.right - f.left);
@@ -82,6 +86,7 @@ class DistributionChart implements Plot {
       before = share;
     }
     p.path(points, { color, width: 2, ...(dashed ? { dash: [6, 4] } : {}) });
+    return points;
   }
 
   private share(s: Values, value: number): number {
@@ -89,7 +94,7 @@ class DistributionChart implements Plot {
     return this.mode.current === 1 ? 1 - atMost : atMost;
   }
 
-  private drawDensity(p: Painter, f: Frame, s: Values, color: string): void {
+  private drawDensity(p: Painter, f: Frame, s: Values, color: string): number[] {
     const shares = this.shares(s);
     const edges = this.edges;
     const points = [f.x.at(edges[0]!), f.y.px(0)];
@@ -97,6 +102,7 @@ class DistributionChart implements Plot {
     points.push(f.x.at(edges[edges.length - 1]!), f.y.px(0));
     p.area(points, color, 0.2);
     p.path(points, { color, width: 1.75 });
+    return points;
   }
 
   /**
@@ -177,12 +183,18 @@ class DistributionChart implements Plot {
     return { ...this.reading(s, series, at, name), index };
   }
 
+  nothing(): string | null {
+    if (this.all.some((s) => s.values.length > s.first)) return null;
+    return this.all.some((s) => s.values.length > 0) ? `Nothing to draw: every ${this.x.label} is 0.` : "Nothing to draw: there are no values.";
+  }
+
   describe(): string {
     const parts = this.all.filter((s) => s.values.length).map((s) => {
       const at = (q: number) => brief(s.values[Math.max(0, Math.ceil(q * s.values.length) - 1)]!, this.x.unit);
       return `${s.name}, ${count(s.values.length)} values from ${at(0)} to ${at(1)}, median ${at(0.5)}, 99 % at most ${at(0.99)}`;
     });
-    return `Distribution of ${this.x.label}: ${parts.join("; ")}.`;
+    const marks = this.marks.length ? ` Marked: ${this.marks.map((mark) => mark.name).join(", ")}.` : "";
+    return `Distribution of ${this.x.label}: ${parts.join("; ")}.${marks}`;
   }
 
   table(): TableSource {

@@ -12,6 +12,7 @@ import type { Frame, Plot, Point, Series, TableSource } from "./plot";
 import { coordinate, Extent, firstAbove, Scale, type Range } from "./scale";
 
 const COLORS = 64;
+const BAR = 92; // room for the colour bar and its numbers
 
 export function heatPlot(data: Container, plot: HeatPlot): Plot {
   const [xs, ys, values] = [data.f64(plot.xs), data.f64(plot.ys), data.f64(plot.values)];
@@ -24,7 +25,6 @@ class HeatChart implements Plot {
   readonly x;
   readonly y;
   readonly series: Series[] = [{ name: "", visible: true, swatch: "box", fixed: true, color: (t) => t.series[0]! }];
-  readonly rightMargin = 92;
   readonly ends;
   private readonly value: Axis;
   private readonly extent: Range;
@@ -42,6 +42,10 @@ class HeatChart implements Plot {
     this.ends = { x: [xs[0]!, xs[xs.length - 1]!], y: [ys[0]!, ys[ys.length - 1]!] };
     this.xEdges = edges(xs, plot.x);
     this.yEdges = edges(ys, plot.y);
+  }
+
+  rightMargin(): number {
+    return BAR;
   }
 
   home(): { x: Range; y: Range } {
@@ -82,7 +86,7 @@ class HeatChart implements Plot {
     for (const t of withEnds(this.value, ends, ticks(this.value, scale.lowValue, scale.highValue, Math.max(2, (f.bottom - f.top) / 44)))) {
       if (t.label) p.text(x + width + 6, scale.px(t.value), t.label, { color: f.theme.quiet, size: 12, baseline: "middle" });
     }
-    p.text(f.right + 92 - 4, 4, this.value.label, { color: f.theme.ink, size: 12, align: "right", baseline: "top" });
+    p.text(f.right + BAR - 4, 4, this.value.label, { color: f.theme.ink, size: 12, align: "right", baseline: "top" });
   }
 
   private greatest(column: Span, row: Span): number {
@@ -116,6 +120,10 @@ class HeatChart implements Plot {
     const [i, j] = [index % this.xs.length, Math.floor(index / this.xs.length)];
     const rows: [string, string][] = [[this.x.label, at(this.x, this.xs[i]!)], [this.y.label, at(this.y, this.ys[j]!)]];
     return { series, index, x: this.xs[i]!, y: this.ys[j]!, title: `${this.value.label} ${exact(this.values[index]!, this.value.unit)}`, rows };
+  }
+
+  nothing(): string | null {
+    return this.values.some((v) => v === v) ? null : "Nothing to draw: no cell has a value.";
   }
 
   describe(): string {

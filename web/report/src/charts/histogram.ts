@@ -87,6 +87,10 @@ class HistogramChart implements Plot {
     return { series, index, x: middle, y: s.counts[index]!, title: s.name, rows };
   }
 
+  nothing(): string | null {
+    return this.all.some((s) => s.counts.some((n) => n > 0)) ? null : "Nothing to draw: there are no values.";
+  }
+
   describe(): string {
     const parts = this.all.filter((s) => s.counts.length).map((s) => {
       let top = 0;

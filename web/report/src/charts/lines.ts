@@ -4,8 +4,8 @@ import type { Container } from "../data/container";
 import type { LinesPlot, Mark, Role } from "../data/report";
 import type { Painter } from "../draw/painter";
 import { brief, exact, many } from "../format/number";
-import { drawMarks } from "./marks";
-import { COLORS, nearestOf, seriesColor, type Frame, type Plot, type Point, type Series, type Swatch, type TableSource } from "./plot";
+import { drawMarks, type Curve } from "./marks";
+import { COLORS, nearestOf, noPoints, seriesColor, type Frame, type Plot, type Point, type Series, type Swatch, type TableSource } from "./plot";
 import { Extent, firstAbove, type Range } from "./scale";
 
 interface Line { name: string; role: Role; x: Float64Array; y: Float64Array; low: Float64Array | null; high: Float64Array | null; ascending: boolean }
@@ -55,28 +55,28 @@ class LinesChart implements Plot {
   }
 
   draw(p: Painter, f: Frame): void {
+    const curves: Curve[] = [];
     this.lines.forEach((line, i) => {
       if (!this.series[i]!.visible) return;
       const color = this.series[i]!.color(f.theme);
-      p.group(`series-${i}`, () => this.drawLine(p, f, line, color, this.series[i]!.swatch === "dashed"));
+      p.group(`series-${i}`, () => curves.push(this.drawLine(p, f, line, color, this.series[i]!.swatch === "dashed")));
     });
-    p.group("marks", () => drawMarks(p, f, this.marks));
+    p.group("marks", () => drawMarks(p, f, this.marks, curves));
   }
 
-  private drawLine(p: Painter, f: Frame, line: Line, color: string, dashed: boolean): void {
+  private drawLine(p: Painter, f: Frame, line: Line, color: string, dashed: boolean): Curve {
     const [from, to] = this.visible(line, f);
     if (line.low && line.high && to - from < 20_000) this.drawIntervals(p, f, line, color, from, to);
     if (line.role === "published") {
       const points = this.points(f, line, from, to);
       for (let i = 0; i + 1 < points.length; i += 2) diamond(p, points[i]!, points[i + 1]!, color, f.theme.paper);
-      return;
+      return { points, dots: true };
     }
     const points = this.points(f, line, from, to);
     p.path(points, { color, width: line.role === "reference" ? 1.5 : 2, ...(dashed ? { dash: [6, 4] } : {}) });
-    const few = points.length / 2 < (f.right - f.left) / 8;
-    if (few && line.role !== "reference") {
-      p.circles(points, 3, line.role === "measured" ? { fill: f.theme.paper, stroke: { color, width: 1.75 } } : { fill: color });
-    }
+    const dots = points.length / 2 < (f.right - f.left) / 8 && line.role !== "reference";
+    if (dots) p.circles(points, 3, line.role === "measured" ? { fill: f.theme.paper, stroke: { color, width: 1.75 } } : { fill: color });
+    return { points, dots };
   }
 
   private drawIntervals(p: Painter, f: Frame, line: Line, color: string, from: number, to: number): void {
@@ -153,6 +153,10 @@ class LinesChart implements Plot {
     if (Number.isFinite(low) && Number.isFinite(high)) rows.push(["interval", `${exact(low, this.y.unit)} – ${exact(high, this.y.unit)}`]);
     if (line.role !== "simulated") rows.push(["from", line.role]);
     return { series, index, x: line.x[index]!, y: line.y[index]!, title: line.name, rows };
+  }
+
+  nothing(): string | null {
+    return noPoints(this.x, this.y, this.lines);
   }
 
   describe(): string {

@@ -2,23 +2,31 @@
 // name without room is left out of the drawing, but not of the description.
 
 import type { Mark } from "../data/report";
-import { fit, textWidth, type Painter } from "../draw/painter";
+import { textWidth, type Painter } from "../draw/painter";
 import { Labels, type Room } from "./labels";
 import type { Frame } from "./plot";
 
 const SIZE = 11;
 const LINE = 15;
 const RADIUS = 3.5;
+const DOT = 4; // half the size of a point of a curve
 
 interface Placed { name: string; candidates: Room[] }
 
-export function drawMarks(p: Painter, f: Frame, marks: Mark[]): void {
+/** A curve as drawn, in pixels: x, y, x, y…; with or without dots at its points. */
+export interface Curve { points: number[]; dots: boolean }
+
+export function drawMarks(p: Painter, f: Frame, marks: Mark[], curves: Curve[], color = f.theme.quiet): void {
   const area = { left: f.left, top: f.top, width: f.right - f.left, height: f.bottom - f.top };
   const labels = new Labels(area);
+  for (const { points, dots } of curves) {
+    labels.avoidLine(points);
+    for (let i = 0; dots && i + 1 < points.length; i += 2) labels.avoid({ left: points[i]! - DOT, top: points[i + 1]! - DOT, width: 2 * DOT, height: 2 * DOT });
+  }
   const seen = marks.map((mark) => ({ name: mark.name, x: mark.x == null ? null : f.x.px(mark.x), y: mark.y == null ? null : f.y.px(mark.y) }))
     .filter(({ x, y }) => (x == null || (x >= f.left && x <= f.right)) && (y == null || (y >= f.top && y <= f.bottom)));
-  const width = (name: string) => Math.min(textWidth(name, SIZE), area.width - 12);
-  const stroke = { color: f.theme.quiet, dash: [4, 4] };
+  const width = (name: string) => textWidth(name, SIZE);
+  const stroke = { color, dash: [4, 4] };
   const names: Placed[] = [];
   for (const { name, x, y } of seen) {
     if (x != null || y == null) continue;
@@ -28,6 +36,7 @@ export function drawMarks(p: Painter, f: Frame, marks: Mark[]): void {
   for (const { name, x, y } of seen) {
     if (x == null || y != null) continue;
     p.line(x, f.top, x, f.bottom, stroke);
+    labels.avoidLine([x, f.top, x, f.bottom]);
     names.push({ name, candidates: besideUpright(area, x, width(name)) });
   }
   // The highest marks get their names first.
@@ -42,16 +51,17 @@ export function drawMarks(p: Painter, f: Frame, marks: Mark[]): void {
     if (!room) continue;
     // A background keeps the name readable over lines and grid.
     p.rect(room.left - 2, room.top + 1, room.width + 4, room.height - 2, f.theme.paper, 0.8);
-    p.text(room.left, room.top + LINE / 2, fit(name, room.width + 0.5, SIZE), { color: f.theme.ink, size: SIZE, baseline: "middle" });
+    p.text(room.left, room.top + LINE / 2, name, { color: f.theme.ink, size: SIZE, baseline: "middle" });
   }
 }
 
 const room = (left: number, top: number, width: number): Room => ({ left, top, width, height: LINE });
 
-/** Candidates for the name of a horizontal line: above or below it, right or left. */
+/** Candidates for the name of a horizontal line: above or below it, right, left or between. */
 function besideLevel(area: Room, y: number, width: number): Room[] {
   const [left, right] = [area.left + 6, area.left + area.width - width - 6];
-  return [room(right, y - LINE, width), room(left, y - LINE, width), room(right, y, width), room(left, y, width)];
+  const between = [0.25, 0.5, 0.75].map((share) => right + share * (left - right));
+  return [y - LINE, y].flatMap((top) => [right, left, ...between].map((x) => room(x, top, width)));
 }
 
 function centred(area: Room, x: number, width: number): number {

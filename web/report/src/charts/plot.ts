@@ -3,7 +3,7 @@
 import type { Axis } from "../data/report";
 import type { Painter } from "../draw/painter";
 import type { Theme } from "../draw/theme";
-import type { Range, Scale } from "./scale";
+import { coordinate, type Range, type Scale } from "./scale";
 
 export interface Frame {
   x: Scale;
@@ -12,6 +12,8 @@ export interface Frame {
   top: number;
   right: number;
   bottom: number;
+  /** Width of the whole chart. */
+  width: number;
   theme: Theme;
 }
 
@@ -52,13 +54,15 @@ export interface Plot {
   readonly x: Axis;
   readonly y: Axis;
   readonly series: Series[];
-  /** Names of the rows, if the y axis counts rows. */
+  /** Names of the rows, if the y axis counts rows. The plot draws them itself. */
   readonly categories?: string[];
   readonly mode?: Mode;
   /** First and last values, which always have ticks when in view. */
   readonly ends?: { x: number[]; y: number[] };
-  /** Space on the right, for a colour bar. */
-  readonly rightMargin?: number;
+  /** Space on the left of rows with names. */
+  leftMargin?(width: number): number;
+  /** Space on the right: for a colour bar, or the numbers of bars. */
+  rightMargin?(width: number): number;
   heightFor?(width: number): number;
   home(): { x: Range; y: Range };
   draw(p: Painter, f: Frame): void;
@@ -72,6 +76,8 @@ export interface Plot {
   point(series: number, index: number): Point;
   /** The next point for an arrow key, in plots with a layout of their own; `down` is 1 for the down key. */
   neighbour?(index: number, right: number, down: number): number;
+  /** Why there is no picture; null if there is something to draw. */
+  nothing(): string | null;
   describe(): string;
   table(): TableSource;
 }
@@ -87,6 +93,19 @@ export function seriesColor(index: number): (theme: Theme) => string {
 export function seriesColors(series: { sum?: boolean }[]): ((theme: Theme) => string)[] {
   let next = 0;
   return series.map((s) => (s.sum ? (theme: Theme) => theme.others : seriesColor(next++)));
+}
+
+/** What to say instead of a picture if no pair of values can be drawn on the axes. */
+export function noPoints(x: Axis, y: Axis, all: { x: ArrayLike<number>; y: ArrayLike<number> }[]): string | null {
+  let [pairs, zeros] = [0, 0];
+  for (const s of all) {
+    for (let i = 0; i < s.x.length; i++) {
+      if (Number.isFinite(coordinate(x, s.x[i]!)) && Number.isFinite(coordinate(y, s.y[i]!))) return null;
+      if (Number.isFinite(s.y[i]!)) pairs++;
+      if (s.y[i] === 0) zeros++;
+    }
+  }
+  return pairs > 0 && pairs === zeros ? `Nothing to draw: every ${y.label || "value"} is 0.` : "Nothing to draw: there are no values.";
 }
 
 /** Finds the nearest visible point in pixels, for plots with few points. */

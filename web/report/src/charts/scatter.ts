@@ -8,7 +8,7 @@ import { mix } from "../draw/color";
 import type { Painter } from "../draw/painter";
 import type { Theme } from "../draw/theme";
 import { brief, count, exact } from "../format/number";
-import { COLORS, seriesColor, type Frame, type Plot, type Point, type Series, type TableSource } from "./plot";
+import { COLORS, noPoints, seriesColor, type Frame, type Plot, type Point, type Series, type TableSource } from "./plot";
 import { Extent, firstAbove, homeRange, type Range } from "./scale";
 
 /** Points of one colour. `parts` are the series that share it: where each begins, and its name. */
@@ -159,6 +159,10 @@ class ScatterChart implements Plot {
       series, index, x, y, title: nameOf(s, index),
       rows: [[this.x.label, exact(x, this.x.unit)], [this.y.label, exact(y, this.y.unit)]],
     };
+  }
+
+  nothing(): string | null {
+    return noPoints(this.x, this.y, this.clouds);
   }
 
   describe(): string {

@@ -26,7 +26,8 @@ export class XYView implements Chart {
 
   constructor(title: string, private readonly plot: Plot) {
     this.home = this.view = plot.home();
-    this.stage = new Stage(title, () => this.describe(), HELP, {
+    const names = plot.series.map((series) => series.name);
+    this.stage = new Stage(title, names, () => this.describe(), HELP, {
       heightFor: (width) => this.heightFor(width),
       paint: (p, w, h) => this.paint(p, w, h, currentTheme()),
       paintOver: (p) => this.paintOver(p),
@@ -48,6 +49,10 @@ export class XYView implements Chart {
 
   paperHeight(width: number): number {
     return this.plot.heightFor?.(width) ?? Math.round(width * 0.27);
+  }
+
+  nothing(): string | null {
+    return this.plot.nothing();
   }
 
   describe(): string {

@@ -53,14 +53,14 @@ export interface Mark {
 
 export interface BoxesPlot { type: "boxes"; x: Axis; y: Axis; series: BoxSeries[] }
 export interface LinesPlot { type: "lines"; x: Axis; y: Axis; series: LineSeries[]; marks?: Mark[] }
-export interface DistributionPlot { type: "distribution"; x: Axis; series: { name: string; values: Column; sum?: boolean }[] }
+export interface DistributionPlot { type: "distribution"; x: Axis; series: { name: string; values: Column; sum?: boolean }[]; marks?: Mark[] }
 export interface HistogramPlot { type: "histogram"; x: Axis; y: Axis; series: { name: string; edges: Column; counts: Column; sum?: boolean }[] }
 export interface ScatterPlot { type: "scatter"; x: Axis; y: Axis; series: { name: string; x: Column; y: Column }[] }
-export interface Bar { name: string; value: number; low: number | null; high: number | null; note?: string | null }
+export interface Bar { name: string; value: number; low: number | null; high: number | null; note?: string | null; role?: KindRole | null }
 export interface BarsPlot { type: "bars"; x: Axis; bars: Bar[] }
 export interface HeatPlot { type: "heat"; x: Axis; y: Axis; value: Axis; xs: Column; ys: Column; values: Column }
 
-export type KindRole = "computation" | "send" | "receive" | "wait" | "noise" | "other";
+export type KindRole = "computation" | "communication" | "send" | "receive" | "wait" | "noise" | "other";
 
 export interface TimelinePlot {
   type: "timeline";
@@ -108,13 +108,21 @@ export type Block = TableBlock | ChartBlock | { kind: string; title?: string };
 
 export interface Section { title: string; text?: string[]; blocks?: Block[] }
 
-export interface ColumnPlace { type: "f64" | "u32" | "u8"; offset: number; length: number }
-
-export interface Header {
-  columns: ColumnPlace[];
+export interface PageBody {
   title: string;
   summary?: string[];
   facts?: [string, string][];
+  /** Why not to rely on the answer as it is. */
   warnings?: string[];
+  /** What else to know about it. */
+  notes?: string[];
   sections?: Section[];
+}
+
+export interface ColumnPlace { type: "f64" | "u32" | "u8"; offset: number; length: number }
+
+export interface Header extends PageBody {
+  columns: ColumnPlace[];
+  /** The pages that this page joins. */
+  parts?: PageBody[];
 }

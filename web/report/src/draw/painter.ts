@@ -57,7 +57,7 @@ export function textWidth(text: string, size = TEXT_SIZE, weight = 400): number 
   const key = `${size}/${weight}/${text}`;
   const known = widths.get(key);
   if (known !== undefined) return known;
-  ruler ??= document.createElement("canvas").getContext("2d");
+  if (typeof document === "object") ruler ??= document.createElement("canvas").getContext("2d");
   let width = text.length * size * 0.56;
   if (ruler) {
     ruler.font = `${weight} ${size}px ${FONT}`;
@@ -66,6 +66,18 @@ export function textWidth(text: string, size = TEXT_SIZE, weight = 400): number 
   if (widths.size > 5000) widths.clear();
   widths.set(key, width);
   return width;
+}
+
+/** The text in at most `most` lines that fit into `room`, broken between words; the last may be truncated. */
+export function lines(text: string, room: number, most: number, size = TEXT_SIZE): string[] {
+  const out: string[] = [];
+  for (const word of text.split(" ")) {
+    const last = out.length - 1;
+    const longer = last >= 0 ? `${out[last]} ${word}` : word;
+    if (last >= 0 && (textWidth(longer, size) <= room || out.length === most)) out[last] = longer;
+    else out.push(word);
+  }
+  return out.map((line) => fit(line, room, size));
 }
 
 /** The text, truncated with an ellipsis if it is wider than `room`. */

@@ -110,8 +110,14 @@ function choose(time: Float32Array, plain: Uint8Array, noise: Uint8Array, kinds:
   }
 }
 
+/** The space between rows that are `height` pixels apart. Messages are drawn there, if there are any. */
+export function gapOf(height: number, messages: boolean): number {
+  if (height >= 14) return messages ? 0.36 * height : 3;
+  return height >= 6 ? 1.5 : height >= 3 ? 0.5 : 0;
+}
+
 /** Groups the rows of the window into bands: several rows per band if they are thinner than `thinnest` pixels. */
-export function bandsOf(w: Window, pixels: number, rows: number, thinnest = 1): { bands: Band[]; top: Float64Array; bottom: Float64Array } {
+export function bandsOf(w: Window, pixels: number, rows: number, thinnest = 1, messages = false): { bands: Band[]; top: Float64Array; bottom: Float64Array } {
   const height = pixels / (w.row1 - w.row0);
   const first = Math.max(0, Math.floor(w.row0));
   const last = Math.min(rows, Math.ceil(w.row1));
@@ -120,7 +126,7 @@ export function bandsOf(w: Window, pixels: number, rows: number, thinnest = 1): 
   const begin = Math.floor(first / together) * together;
   const bands: Band[] = [];
   for (let row = begin; row < last; row += together) bands.push({ row0: row, row1: Math.min(rows, row + together) });
-  const gap = height >= 14 ? 3 : height >= 6 ? 1.5 : height >= 3 ? 0.5 : 0;
+  const gap = gapOf(height, messages);
   const y = (row: number) => (row - w.row0) * height;
   return {
     bands,

@@ -6,18 +6,19 @@ import type { Container } from "../data/container";
 import type { TimelinePlot } from "../data/report";
 import { CanvasPainter } from "../draw/canvas";
 import type { Painter } from "../draw/painter";
-import { theme as currentTheme, type Theme } from "../draw/theme";
+import { kindColors, theme as currentTheme, type Theme } from "../draw/theme";
 import { count, exact, many, picoseconds } from "../format/number";
 import { Stage } from "../ui/stage";
 import { spoken } from "../ui/tooltip";
 import { onDrag, onWheel } from "../ui/wheel";
 import { activitiesOf, activityAt, arrowsOf, NOBODY, type Activities, type Arrows } from "./activities";
-import { activitiesInView, areaOf, arrowsInView, kindColors, paintArrows, paintAxes, paintCells, paintStrip, STRIP, type Area } from "./paint";
-import { rasterise, type Window } from "./raster";
+import { activitiesInView, areaOf, arrowsInView, arrowsOfActivity, paintArrows, paintAxes, paintCells, paintStrip, STRIP, type Area } from "./paint";
+import { gapOf, rasterise, type Window } from "./raster";
 
 const HELP = "Left and right arrow keys move in time, up and down over rows, plus and minus zoom, Home resets; N and P read the next and previous activity, J and K those of the next and previous row; Escape leaves.";
 const STRIP_COLUMNS = 600;
 const FAINT = 0.08; // the overview merges many rows; showing less noise than this would colour all of it
+const NARROW = 620; // less wide timelines have shorter hints
 const FRAME = 12; // milliseconds that a frame may take before motion is drawn at lower resolution
 const REST = 150; // milliseconds without motion after which the view counts as at rest
 
@@ -37,11 +38,13 @@ export class TimelineView implements Chart {
     this.a = activitiesOf(data, plot);
     this.arrows = arrowsOf(data, plot);
     this.home = this.view = { t0: this.a.begin, t1: this.a.finish, row0: 0, row1: Math.max(1, this.a.rows.length) };
+    const occurs = new Uint8Array(this.a.kinds.length);
+    this.a.kind.forEach((kind) => (occurs[kind] = 1));
     this.series = this.a.kinds.map((kind, k): Series => ({
-      name: kind.name, visible: true, fixed: true, swatch: "box", color: (theme) => kindColors(this.a, theme)[k]!,
+      name: occurs[k] ? kind.name : "", visible: true, fixed: true, swatch: "box", color: (theme) => kindColors(this.a.kinds, theme)[k]!,
     }));
     if (this.arrows.length) this.series.push({ name: "messages", visible: true, swatch: "line", color: (t) => t.ink });
-    this.stage = new Stage(title, () => this.describe(), HELP, {
+    this.stage = new Stage(title, this.series.map((series) => series.name), () => this.describe(), HELP, {
       heightFor: (width) => this.heightFor(width),
       paint: (p, w, h) => this.paint(p, w, h, currentTheme()),
       paintOver: (p) => this.paintOver(p),
@@ -73,13 +76,18 @@ export class TimelineView implements Chart {
     const bands = Math.max(1, Math.min(STRIP, this.a.rows.length));
     this.strip ??= rasterise(this.a, this.a.begin, this.a.finish, STRIP_COLUMNS, stripBands(this.a.rows.length, bands), FAINT);
     p.group("overview", () => paintStrip(p, this.a, this.view, area, theme, this.strip!, STRIP_COLUMNS, bands));
-    const inView = this.series[this.a.kinds.length]?.visible ? arrowsInView(this.arrows, this.view) : { list: [], more: false };
+    const inView = this.messagesShown ? arrowsInView(this.arrows, this.view, area) : { list: [], tooMany: false };
+    const thin = { color: theme.ink, width: 0.75, opacity: 0.6 };
     p.clip(area.left, area.top, area.right - area.left, area.bottom - area.top, () => {
-      p.group("activities", () => paintCells(p, this.a, this.view, area, theme, columns, coarse ? 2 : 1));
-      if (!inView.more) p.group("messages", () => paintArrows(p, this.arrows, inView.list, this.view, area, theme));
+      p.group("activities", () => paintCells(p, this.a, this.view, area, theme, columns, coarse ? 2 : 1, this.arrows.length > 0));
+      p.group("messages", () => paintArrows(p, this.arrows, inView.list, this.view, area, thin));
     });
-    p.group("axes", () => paintAxes(p, this.a, this.view, area, theme));
-    if (inView.more) p.text(area.right, area.bottom + 28, "zoom in to see messages", { color: theme.quiet, align: "right", baseline: "top", size: 11 });
+    const hint = width < NARROW ? "zoom for messages" : "zoom in or point at a bar to see messages";
+    p.group("axes", () => paintAxes(p, this.a, this.view, area, theme, inView.tooMany && onScreen ? hint : ""));
+  }
+
+  private get messagesShown(): boolean {
+    return this.series[this.a.kinds.length]?.visible === true;
   }
 
   private paintOver(p: Painter): void {
@@ -90,6 +98,10 @@ export class TimelineView implements Chart {
     p.clip(area.left - 2, area.top - 2, area.right - area.left + 4, area.bottom - area.top + 4, () => {
       p.frame(x - 1.5, y - 1.5, w + 3, h + 3, { color: theme.paper, width: 4 });
       p.frame(x - 1.5, y - 1.5, w + 3, h + 3, { color: theme.ink, width: 1.75 });
+      if (!this.messagesShown) return;
+      const list = arrowsOfActivity(this.a, this.arrows, this.current);
+      paintArrows(p, this.arrows, list, this.view, area, { color: theme.paper, width: 4, opacity: 0.9 });
+      paintArrows(p, this.arrows, list, this.view, area, { color: theme.ink, width: 1.75, opacity: 1 });
     });
   }
 
@@ -99,7 +111,8 @@ export class TimelineView implements Chart {
     const clampX = (x: number) => Math.max(area.left - 20, Math.min(area.right + 20, x));
     const x = clampX(area.left + (this.a.start[i]! - this.view.t0) * perPs);
     const end = clampX(area.left + (this.a.end[i]! - this.view.t0) * perPs);
-    return { x, y: area.top + (this.a.row[i]! - this.view.row0) * high, w: Math.max(1, end - x), h: Math.max(1, high) };
+    const gap = gapOf(high, this.arrows.length > 0);
+    return { x, y: area.top + (this.a.row[i]! - this.view.row0) * high + gap / 2, w: Math.max(1, end - x), h: Math.max(1, high - gap) };
   }
 
   toggle(index: number): void {
@@ -311,6 +324,10 @@ export class TimelineView implements Chart {
     const inRows = r >= v.row0 && r <= v.row1;
     if (inTime && inRows) return;
     this.show({ t0: inTime ? v.t0 : t - dt, t1: inTime ? v.t1 : t + dt, row0: inRows ? v.row0 : r - dr, row1: inRows ? v.row1 : r + dr });
+  }
+
+  nothing(): string | null {
+    return this.a.length ? null : "Nothing to draw: there are no activities.";
   }
 
   describe(): string {

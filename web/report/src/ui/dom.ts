@@ -31,29 +31,6 @@ export function save(name: string, data: Blob): void {
   setTimeout(() => URL.revokeObjectURL(url), 10_000);
 }
 
-/** Copies text to the clipboard; for pages opened from disk, some browsers only allow the old way. */
-export async function copy(text: string, node: HTMLButtonElement): Promise<void> {
-  const label = node.textContent;
-  let done = true;
-  try {
-    await navigator.clipboard.writeText(text);
-  } catch {
-    done = copyBySelection(text);
-  }
-  node.textContent = done ? "Copied" : "Not allowed here";
-  setTimeout(() => (node.textContent = label), 1500);
-}
-
-function copyBySelection(text: string): boolean {
-  const area = el("textarea", { class: "hidden", "aria-hidden": "true" });
-  area.value = text;
-  document.body.append(area);
-  area.select();
-  const done = document.execCommand("copy");
-  area.remove();
-  return done;
-}
-
 export function fileName(title: string, ending: string): string {
   const stem = title.toLowerCase().normalize("NFKD").replace(/[^a-z0-9]+/g, "-").replace(/^-+|-+$/g, "").slice(0, 60);
   return `${stem || "chart"}.${ending}`;

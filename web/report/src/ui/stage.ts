@@ -6,6 +6,7 @@ import { canvasPainter } from "../draw/canvas";
 import type { Painter } from "../draw/painter";
 import { onThemeChange } from "../draw/theme";
 import { el } from "./dom";
+import { plain } from "./prose";
 import { hideTip, showTip, spoken } from "./tooltip";
 
 export interface Drawing {
@@ -14,10 +15,13 @@ export interface Drawing {
   paintOver(p: Painter, width: number, height: number): void;
 }
 
+let stages = 0;
+
 export class Stage {
   readonly node: HTMLElement;
   readonly live = el("div", { class: "hidden live", role: "status", "aria-live": "polite" });
   private readonly base = el("canvas", { role: "img" });
+  private readonly described = el("p", { hidden: true, id: `described-${++stages}` });
   private readonly over = el("canvas", { "aria-hidden": "true", class: "over" });
   width = 0;
   height = 0;
@@ -28,13 +32,16 @@ export class Stage {
   private stale = true;
   private speaking = 0;
 
-  constructor(title: string, description: () => string, help: string, private readonly drawing: Drawing) {
-    this.node = el("div", { class: "stage", tabindex: "0", role: "application", "aria-roledescription": "chart", "aria-label": `${title}. ${help}` }, this.base, this.over);
+  /** `series` are the names in the legend, `description` what the data say, which may take a while to compute. */
+  constructor(title: string, series: string[], description: () => string, help: string, private readonly drawing: Drawing) {
+    this.base.setAttribute("aria-label", nameOf(title, series));
+    this.base.setAttribute("aria-describedby", this.described.id);
+    this.node = el("div", { class: "stage", tabindex: "0", role: "application", "aria-roledescription": "chart", "aria-label": `${plain(title)}. ${help}` }, this.base, this.over, this.described);
     new ResizeObserver(() => this.measure()).observe(this.node);
     new IntersectionObserver((entries) => {
       this.near = entries[entries.length - 1]!.isIntersecting;
       if (!this.near) return;
-      this.base.setAttribute("aria-label", description());
+      if (!this.described.textContent) this.described.textContent = plain(description());
       if (this.stale) this.request();
     }, { rootMargin: "400px" }).observe(this.node);
     onThemeChange(() => this.redraw());
@@ -98,4 +105,14 @@ export class Stage {
   say(text: string): void {
     if (this.live.textContent !== text) this.live.textContent = text;
   }
+}
+
+const MOST_NAMES = 6;
+
+/** What a screen reader calls the picture: "Slowdown against processes: chart of allreduce, barrier and 3 more." */
+export function nameOf(title: string, series: string[]): string {
+  const names = series.filter(Boolean).map(plain);
+  const more = names.length > MOST_NAMES ? [...names.slice(0, MOST_NAMES - 1), `${names.length - MOST_NAMES + 1} more`] : names;
+  const listed = more.length > 1 ? `${more.slice(0, -1).join(", ")} and ${more[more.length - 1]}` : more.join();
+  return `${plain(title) || "Chart"}: chart${listed ? ` of ${listed}` : ""}.`;
 }

@@ -30,7 +30,7 @@ pub fn page(report: &Report, findings: &[Finding]) -> Page {
     page.facts.add("Network", &report.network.name);
     page.facts.add("Allreduce", format!("{} bytes", report.bytes));
     page.facts.add("Seed", report.seed.to_string());
-    page.warnings = FindingKind::Note.select(findings);
+    page.notes = FindingKind::Note.select(findings);
     page
 }
 
@@ -96,9 +96,8 @@ fn ranking(report: &Report, command: &str) -> Section {
     let bar = |&node: &usize| Bar {
         name: report.cluster.name(node).into(),
         value: scale.waits_ps.get(node).copied().unwrap_or(0.0) * 1e-12,
-        low: None,
-        high: None,
         note: remark(report, node),
+        ..Bar::default()
     };
     let plot = Bars {
         x: Axis::linear("expected wait", Of::Seconds),
@@ -125,6 +124,7 @@ fn gains(report: &Report, command: &str) -> Section {
             low: Some(gain.low),
             high: Some(gain.high),
             note: format!("leaves a slowdown of {}", slowdown(gain.slowdown.median)),
+            ..Bar::default()
         };
         let worst = scale.replaced.iter().map(|gain| bar(replaced(report, gain), gain));
         let removals = scale.removals.iter().map(|removal| {

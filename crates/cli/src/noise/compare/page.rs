@@ -12,7 +12,7 @@ pub fn page(answer: &CompareNoiseAnswer, both: [&NoiseRecording; 2], names: [Str
     let command = command_line();
     let synthetic = both.iter().any(|recording| is_synthetic(recording));
     let mut section = Section::new("Comparison");
-    section.text = vec![format!("A is {}.", names[0]), format!("B is {}.", names[1]), answer.verdict.clone()];
+    section.text = vec![format!("A is {}.", names[0]), format!("B is {}.", names[1])];
     for (title, label, sorted) in [
         (
             "How long detours are",
@@ -28,7 +28,9 @@ pub fn page(answer: &CompareNoiseAnswer, both: [&NoiseRecording; 2], names: [Str
         };
         let series = ["A", "B"].into_iter().zip(both).map(sample).collect();
         let x = Axis::new(label, Unit::Seconds, Scale::Log10);
-        section.add(Chart::new(title, &command, Distribution { x, series }).synthetic(synthetic));
+        section.add(
+            Chart::new(title, &command, Distribution { x, series, marks: Vec::new() }).synthetic(synthetic),
+        );
     }
     section.add(table_of_sources(&answer.comparison.sources).titled("Sources", &command));
     pages::page("Two noise recordings compared", vec![answer.verdict.clone()], vec![section])

@@ -31,6 +31,12 @@ pub struct Batches {
 }
 
 impl Batches {
+    /// A note on the pauses that the time axis of the recording omits.
+    pub fn joined(&self) -> Option<String> {
+        let done = self.done;
+        (done > 1).then(|| format!("{done} batches are joined; the pauses between them are omitted."))
+    }
+
     /// "after 6 s of 10 s: 3 of 5 batches", for an interrupted measurement.
     pub fn stopped(&self) -> Option<String> {
         let of = |batches: u64| Time(batches * self.length.ps());
@@ -214,6 +220,8 @@ mod tests {
         let batches = |done| Batches { done, asked: 5, length: Time::from_ns(2_000_000_000) };
         assert_eq!(batches(3).stopped().as_deref(), Some("after 6 s of 10 s: 3 of 5 batches"));
         assert_eq!(batches(5).stopped(), None);
+        let joined = "5 batches are joined; the pauses between them are omitted.";
+        assert_eq!((batches(5).joined().as_deref(), batches(1).joined()), (Some(joined), None));
         let second = Time::from_ns(1_000_000_000);
         let text = nothing_kept(second, Time(10 * second.ps()), 5).error.to_string();
         assert!(

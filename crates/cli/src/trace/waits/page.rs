@@ -72,8 +72,8 @@ pub fn waits(trace: &Trace, states: &WaitStates, shown: Shown) -> Timeline {
 pub fn beside(runs: &[Run<'_>], shown: Shown) -> Timeline {
     let patterns = kinds(runs);
     let of_pattern = |pattern: &Pattern| Kind { name: plain(pattern.name()), role: ActivityRole::Wait };
-    // The first kind of a role is pale, the others are not.
-    let kinds = [("computation", ActivityRole::Computation), ("in MPI, not waiting", ActivityRole::Wait)];
+    let kinds =
+        [("computation", ActivityRole::Computation), ("in MPI, not waiting", ActivityRole::Communication)];
     let kinds = kinds.map(|(name, role)| Kind { name: name.into(), role });
     let kinds = kinds.into_iter().chain(patterns.keys().map(of_pattern)).collect();
     let names = shown.rows();
@@ -178,7 +178,7 @@ fn push(timeline: &mut Timeline, row: u32, kind: u8, start: Time, end: Time) {
 
 /// The rank of the critical path over time.
 pub fn path(path: &CriticalPath, shown: Shown) -> Timeline {
-    let kinds = vec![Kind { name: "on the critical path".into(), role: ActivityRole::Noise }];
+    let kinds = vec![Kind { name: "on the critical path".into(), role: ActivityRole::Other }];
     let mut timeline = Timeline { rows: shown.rows(), kinds, ..Timeline::default() };
     let mut stretches: Vec<_> = path
         .stretches
@@ -221,8 +221,8 @@ pub fn page(answer: &WaitsAnswer, opened: &Opened, states: &WaitStates, explanat
     let mut page = pages::page(format!("Waits of {title}"), vec![answer.sentence.clone()], sections);
     page.facts.add("Trace", &answer.trace);
     page.facts.add("Ranks", grouped(opened.trace.processes()));
-    words::not_analysed(answer).iter().for_each(|note| page.facts.add("Note", note.trim()));
     page.warnings = answer.warnings.clone();
+    page.notes = words::not_analysed(answer).iter().map(|note| note.trim().to_owned()).collect();
     page
 }
 
@@ -244,7 +244,7 @@ fn cause_bars(answer: &WaitsAnswer, command: &str) -> Chart {
         let value = cause.direct_seconds + cause.indirect_seconds;
         let share = percent(value / answer.waiting_seconds.max(f64::MIN_POSITIVE));
         let name = format!("rank {}: {}", cause.rank, cause.activity.activity);
-        Bar { name, value, low: None, high: None, note: share }
+        Bar { name, value, note: share, ..Bar::default() }
     };
     let bars = answer.causes.iter().take(MOST_BARS).map(bar).collect();
     let plot = Bars { x: Axis::linear("waiting time caused on other ranks", Unit::Seconds), bars };

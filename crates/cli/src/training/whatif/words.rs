@@ -187,6 +187,7 @@ pub fn page(answer: &TrainingWhatIfAnswer) -> Page {
                 values: answer.sorted.clone(),
                 sum: false,
             }],
+            marks: Vec::new(),
         };
         section
             .add(Chart::new("Slowdown over the draws", &command, distribution).synthetic(answer.synthetic));

@@ -127,6 +127,7 @@ fn plots() -> Vec<(&'static str, Plot)> {
             Distribution {
                 x: log("duration", Unit::Seconds),
                 series: vec![Sample { name: "a".into(), values: vec![1.3e-6, 2e-6, 5e-5, 1e-3], sum: false }],
+                marks: vec![Mark { x: Some(4e-7), y: None, name: "without noise".into() }],
             }
             .into(),
         ),

@@ -66,7 +66,8 @@ fn draw_bar(frame: &mut Frame, bar: &Bar, axis: &Axis, middle: f64, height: f64)
     frame.canvas.text((frame.left - 10.0, middle + 4.4), ink, &name);
     let (zero, end) = (at(frame, 0.0), at(frame, bar.value));
     let corner = (zero.min(end), middle - height / 2.0);
-    frame.canvas.rectangle(corner, ((end - zero).abs().max(1.0), height), palette::series(0));
+    let colour = bar.role.map_or(palette::series(0), palette::role);
+    frame.canvas.rectangle(corner, ((end - zero).abs().max(1.0), height), colour);
     let mut label_at = end.max(zero);
     let ends = [bar.low, bar.high].map(|end| end.filter(|&end| drawable(end, axis.scale)));
     if let [Some(low), Some(high)] = ends

@@ -1,12 +1,12 @@
 //! Empirical distribution functions: the share of values that are at most x, with a step at every
 //! value.
 
-use super::{entry, left_out, looks};
+use super::{entry, left_out, looks, marks};
 use crate::charts::Heading;
 use crate::charts::axis::{Axis, Extent, Range, drawable};
 use crate::charts::canvas::{Drawing, Point, Stroke};
 use crate::charts::frame::{Entry, Frame, Mark};
-use crate::charts::palette::Colour;
+use crate::charts::palette::{self, Colour};
 use crate::charts::reduced::reduced;
 use crate::numbers::counted;
 use crate::page::{self, Distribution, Sample, Scale, Unit};
@@ -30,15 +30,19 @@ pub fn draw(plot: &Distribution, heading: &Heading) -> Drawing {
     };
     let legend: Vec<Entry> = plot.series.iter().zip(&values).zip(&looks).map(entry).collect();
     let mut frame = Frame::with_axes(&heading, &legend, &x, &y);
+    let mut curves = Vec::new();
     for ((sample, values), &(colour, dashed)) in plot.series.iter().zip(&values).zip(&looks) {
         let places = curve(&frame, values, sample.values.len(), (&x, &y));
+        curves.extend(places.windows(2).map(|part| (part[0], part[1])));
         frame.canvas.open_path(&reduced(&places), true, Stroke { dashed, ..Stroke::new(colour, 2.0) });
     }
+    marks::draw(&mut frame, &plot.marks, &curves, (&x, &y), palette::REFERENCE);
     frame.finish()
 }
 
 pub fn axes(plot: &Distribution) -> (Axis, Axis) {
     let values = plot.series.iter().flat_map(|sample| sample.values.iter().copied());
+    let values = values.chain(plot.marks.iter().filter_map(|mark| mark.x));
     let y = page::Axis::linear("share of values up to x", Unit::Share);
     let across = Extent::new(&plot.x, values).padded(0.02);
     (Axis::new(&plot.x, across), Axis::new(&y, Range { low: 0.0, high: 1.02 }))

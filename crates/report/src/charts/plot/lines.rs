@@ -39,7 +39,7 @@ pub fn draw(plot: &Lines, heading: &Heading) -> Drawing {
             }
         }
     }
-    marks::draw(&mut frame, &plot.marks, &curves, (&x, &y));
+    marks::draw(&mut frame, &plot.marks, &curves, (&x, &y), palette::FAINT);
     frame.finish()
 }
 

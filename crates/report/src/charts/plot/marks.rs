@@ -5,7 +5,7 @@ use crate::charts::axis::{Axis, drawable};
 use crate::charts::canvas::{Anchor, Ink, Point, Stroke};
 use crate::charts::frame::Frame;
 use crate::charts::labels::{Labels, Room};
-use crate::charts::palette;
+use crate::charts::palette::{self, Colour};
 use crate::charts::text::{shortened, width};
 use crate::page::Mark;
 
@@ -13,8 +13,14 @@ const SIZE: f64 = 12.0;
 const LINE: f64 = 16.0;
 const RADIUS: f64 = 3.5;
 
-/// Draws marks. `curves` are the line segments of the chart, which labels avoid.
-pub fn draw(frame: &mut Frame, marks: &[Mark], curves: &[(Point, Point)], (x, y): (&Axis, &Axis)) {
+/// Draws marks. `curves` are the line segments of the chart, which labels avoid; `colour` is that of lines.
+pub fn draw(
+    frame: &mut Frame,
+    marks: &[Mark],
+    curves: &[(Point, Point)],
+    (x, y): (&Axis, &Axis),
+    colour: Colour,
+) {
     let area = Room { left: frame.left, top: frame.top, width: frame.width(), height: frame.height() };
     let mut labels = Labels::within(area);
     curves.iter().for_each(|&part| labels.avoid_line(part));
@@ -32,7 +38,7 @@ pub fn draw(frame: &mut Frame, marks: &[Mark], curves: &[(Point, Point)], (x, y)
     let uprights = marks.iter().filter(|mark| mark.y.is_none());
     let uprights: Vec<_> =
         uprights.filter_map(|mark| Some((mark, frame.place(x.share(across(mark)?), 0.0).0))).collect();
-    let stroke = Stroke { dashed: true, ..Stroke::new(palette::FAINT, 1.2) };
+    let stroke = Stroke { dashed: true, ..Stroke::new(colour, 1.2) };
     let mut names = Vec::new();
     for (mark, top) in levels {
         frame.canvas.line((frame.left, top), (frame.right, top), stroke);

@@ -197,6 +197,7 @@ fn bars_have_whiskers_numbers_and_notes() {
         low: Some(value - 0.02),
         high: Some(value + 0.02),
         note: note.into(),
+        ..Bar::default()
     };
     let bars = vec![
         bar("timer tick", 0.41, "leaves 173×"),
@@ -213,6 +214,13 @@ fn bars_have_whiskers_numbers_and_notes() {
     // The longest bar leaves no room after its number.
     let inside = chart.lines().find(|line| line.contains(">leaves 173×<")).unwrap();
     assert!(inside.contains(&palette::PAPER.to_string()), "{inside}");
+    let roles = [ActivityRole::Noise, ActivityRole::Wait].map(Some);
+    let bars = roles.map(|role| Bar { role, ..bar("part", 0.2, "") }).to_vec();
+    let chart = svg(Bars { x: x.clone(), bars });
+    assert!(
+        [palette::NOISE, palette::WAIT].iter().all(|colour| chart.contains(&colour.to_string())),
+        "{chart}"
+    );
     let bars = (0..30).map(|index| bar(&format!("s{index}"), 1.0, "")).collect();
     let chart = svg(Bars { x, bars });
     assert!(chart.contains("10 bars not shown") && !chart.contains(">s20<"));
@@ -267,8 +275,14 @@ fn published_numbers_are_dots_and_intervals_are_bands() {
 #[test]
 fn a_distribution_rises_from_nothing_to_all() {
     let series = vec![Sample { name: "a".into(), values: vec![1e-6, 2e-6, f64::NAN, 4e-6], sum: false }];
-    let svg = svg(Distribution { x: Axis::new("time", Unit::Seconds, Scale::Log10), series });
+    let marks = vec![Mark { x: Some(2e-7), y: None, name: "without noise".into() }];
+    let svg = svg(Distribution { x: Axis::new("time", Unit::Seconds, Scale::Log10), series, marks });
     assert!(svg.contains(">100 %<") && svg.contains("1 value omitted") && svg.contains("3 values"), "{svg}");
+    // The mark lies within the axis, which reaches down to it.
+    assert!(svg.contains(">without noise<") && svg.contains(">200 ns<"), "{svg}");
+    let reference = palette::REFERENCE.to_string();
+    let dashed = svg.lines().filter(|line| line.contains("dasharray") && line.contains(&reference)).count();
+    assert_eq!(dashed, 1, "{svg}");
 }
 
 #[test]

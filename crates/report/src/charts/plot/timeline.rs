@@ -11,7 +11,7 @@ use crate::charts::number::brief;
 use crate::charts::palette::{self, Colour};
 use crate::charts::text::{shortened, width};
 use crate::numbers::{counted, grouped};
-use crate::page::{self, Activity, ActivityRole, Scale, Timeline, Unit};
+use crate::page::{self, Activity, Scale, Timeline, Unit};
 
 const MOST_ROWS: usize = 64;
 const MOST_ACTIVITIES: usize = 6000;
@@ -36,11 +36,12 @@ pub fn draw(plot: &Timeline, heading: &Heading) -> Drawing {
     }
     let pitch = (frame.height() / shown.rows.max(1) as f64).min(HIGHEST_ROW);
     draw_rows(&mut frame, plot, shown.rows, pitch);
+    let colours = colours(plot);
     for activity in &shown.activities {
         let (left, top) = (at(&frame, &x, activity.start_ps), middle(&frame, pitch, activity.row));
         let right = at(&frame, &x, activity.end_ps);
         let height = 0.5 * pitch;
-        let colour = colour(plot.role(activity.kind));
+        let colour = colours.get(usize::from(activity.kind)).copied().unwrap_or(palette::OTHER_ACTIVITY);
         frame.canvas.rectangle((left, top - height / 2.0), ((right - left).max(0.4), height), colour);
     }
     draw_arrows(&mut frame, plot, &shown, &x, pitch);
@@ -98,24 +99,17 @@ impl Shown {
 
 fn legend(plot: &Timeline, shown: &Shown) -> Vec<Entry> {
     let occurs = |index: usize| shown.activities.iter().any(|activity| usize::from(activity.kind) == index);
-    let kinds = plot.kinds.iter().enumerate().filter(|(index, _)| occurs(*index));
+    let kinds = plot.kinds.iter().zip(colours(plot)).enumerate().filter(|(index, _)| occurs(*index));
     let mut entries: Vec<Entry> =
-        kinds.map(|(_, kind)| entry(&kind.name, colour(kind.role), Mark::Area)).collect();
+        kinds.map(|(_, (kind, colour))| entry(&kind.name, colour, Mark::Area)).collect();
     if !plot.arrow_from.is_empty() {
         entries.push(entry("message", palette::FAINT, Mark::Line));
     }
     entries
 }
 
-fn colour(role: ActivityRole) -> Colour {
-    match role {
-        ActivityRole::Computation => palette::COMPUTATION,
-        ActivityRole::Send => palette::SEND,
-        ActivityRole::Receive => palette::RECEIVE,
-        ActivityRole::Noise => palette::NOISE,
-        ActivityRole::Wait => palette::WAIT,
-        ActivityRole::Other => palette::OTHER_ACTIVITY,
-    }
+fn colours(plot: &Timeline) -> Vec<Colour> {
+    palette::kinds(plot.kinds.iter().map(|kind| kind.role))
 }
 
 fn at(frame: &Frame, x: &Axis, ps: f64) -> f64 {
