@@ -6,16 +6,16 @@ use crate::kernel::valid::Check;
 use crate::latency::drawn::{LatencyOptions, TypedMeaning};
 use crate::training::plan::TableFormat;
 use crate::whatif::args::{
-    Besides, Changes, Cut, Deleted, Nonblocking, Removed, Scaled, TraceWhatIf, TypedPlace, Weighted, WhatIf,
+    Balanced, Besides, Changes, Cut, Deleted, Nonblocking, Removed, Scaled, TraceWhatIf, TypedPlace, WhatIf,
 };
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use straggler_analysis::whatif::Difference;
 use straggler_analysis::whatif::search::Candidate;
-use straggler_noise::NoiseSpec;
 use straggler_model::toml_file;
 use straggler_model::units::Bytes;
+use straggler_noise::NoiseSpec;
 
 impl Check for WhatIf {
     fn check(&self) -> Outcome<()> {
@@ -40,6 +40,8 @@ pub struct HypothesisPlan {
     /// That file.
     pub file: Option<PathBuf>,
     pub differences: Vec<Difference>,
+    /// Whether a search tries it although nothing says that it can be done.
+    pub is_hypothetical: bool,
     pub network: Option<String>,
     pub ideal_network: bool,
     pub latency: LatencyOptions,
@@ -86,6 +88,7 @@ impl HypothesisPlan {
             name: None,
             file: None,
             differences: differences(changes),
+            is_hypothetical: false,
             network: changes.network.clone(),
             ideal_network: changes.ideal_network,
             latency: changes.latency.clone(),
@@ -97,11 +100,12 @@ impl HypothesisPlan {
 
     /// A hypothesis that a search tries.
     pub fn of_candidate(candidate: Candidate) -> HypothesisPlan {
-        let Candidate { differences, ideal_network } = candidate;
+        let Candidate { differences, is_hypothetical, ideal_network } = candidate;
         HypothesisPlan {
             name: None,
             file: None,
             differences,
+            is_hypothetical,
             network: None,
             ideal_network,
             latency: LatencyOptions::default(),
@@ -137,7 +141,11 @@ impl HypothesisPlan {
             self.noise.iter().flat_map(|noise| &noise.sources).map(|source| format!("noise {}", source.name)),
         );
         parts.extend(self.algorithms.as_ref().map(|table| format!("algorithms of {table}")));
-        if parts.is_empty() { "nothing changed".into() } else { parts.join(", ") }
+        match parts.is_empty() {
+            true => "nothing changed".into(),
+            false if self.is_hypothetical => format!("{} (hypothetical)", parts.join(", ")),
+            false => parts.join(", "),
+        }
     }
 
     /// Adds the file and the name of the hypothesis to an error about it.
@@ -206,6 +214,7 @@ impl Written {
             name: self.name,
             file: None,
             differences: differences(&changes),
+            is_hypothetical: false,
             network: self.network,
             ideal_network: self.ideal_network,
             latency,
@@ -243,8 +252,8 @@ fn differences(changes: &Changes) -> Vec<Difference> {
     for Scaled { place, factor } in changes.scale.clone() {
         all.push(Difference::Scale { place, factor });
     }
-    for Weighted { place, weights } in changes.balance.clone() {
-        all.push(Difference::Balance { place, weights });
+    for Balanced { place, shares } in changes.balance.clone() {
+        all.push(Difference::Balance { place, shares });
     }
     all.extend(changes.delete.iter().map(|Deleted(deletion)| Difference::Delete(deletion.clone())));
     all.extend(changes.insert.iter().map(|Besides(insertion)| Difference::Insert(insertion.clone())));
