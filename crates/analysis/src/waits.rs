@@ -15,8 +15,10 @@ mod efficiency;
 mod explanation;
 mod late;
 mod late_receivers;
+mod locations;
 mod meetings;
 mod messages;
+mod missing;
 mod regions;
 #[cfg(test)]
 mod tests;
@@ -30,6 +32,7 @@ pub use efficiency::{CommunicationFactors, Efficiency};
 pub use explanation::Explanation;
 pub(crate) use meetings::is_ordered;
 pub use messages::messages_by_receiver;
+pub use missing::{Missing, MissingRank};
 pub use regions::{RegionWaits, Regions, WaitsIn};
 pub use times::RankTimes;
 pub use unanalysed::unanalysed;

@@ -21,11 +21,13 @@ pub mod regions;
 pub mod scenario;
 pub mod search;
 pub mod simulated;
+pub mod steps;
 #[cfg(test)]
 mod tests;
 
 pub use error::WhatIfError;
-pub use hypothesis::{Difference, apply_all};
+pub use hypothesis::{Difference, Shares, apply_all};
 pub use scenario::{Bound, Decided, DecisionKind, Hang, InCalls, Scenario, ScenarioError};
 pub use search::Search;
 pub use simulated::{reenacted, simulated};
+pub use steps::Variation;

@@ -64,6 +64,9 @@ pub fn run_trace(typed: &TraceWhatIf, common: &Common, console: &Console) -> Out
     refuse_one_of_many(&typed.trace, &opened.trace)?;
     opened.warn_of_errors(&typed.trace, console);
     opened.warn_of_further_runs(&typed.trace, console);
+    if !typed.reading.drop_unmatched {
+        opened.refuse_much_missing(&typed.trace)?;
+    }
     let mut session = Session::new(typed, common, &opened)?;
     let _orderly = Orderly::begin();
     let results = session.simulate_all(typed, plans, console)?;
@@ -139,11 +142,11 @@ pub struct Session<'a> {
 
 /// Adds a result. Only the best one keeps its run, for the page: many runs of a long trace would
 /// not fit into memory.
-fn keep_best(all: &mut Vec<Simulated>, mut next: Simulated, is_shown: bool) {
-    let best = all.iter_mut().min_by_key(|one| one.scenario.end);
+fn keep_best(all: &mut Vec<Simulated>, mut next: Simulated, identity: Time, is_shown: bool) {
+    let best = all.iter_mut().min_by_key(|one| one.order(identity));
     match best {
         _ if !is_shown => forget_run(&mut next.scenario),
-        Some(best) if best.scenario.end <= next.scenario.end => forget_run(&mut next.scenario),
+        Some(best) if best.order(identity) <= next.order(identity) => forget_run(&mut next.scenario),
         Some(best) => forget_run(&mut best.scenario),
         None => {}
     }
@@ -233,7 +236,7 @@ impl<'a> Session<'a> {
                 })?;
             }
             given += usize::from(number < asked);
-            keep_best(&mut hypotheses, simulated, typed.report.report.is_some());
+            keep_best(&mut hypotheses, simulated, identity.end, typed.report.report.is_some());
         }
         let mut fixed: Vec<Slow> = Vec::new();
         while let Some(slowest) = next.take() {
@@ -249,7 +252,7 @@ impl<'a> Session<'a> {
             };
             let Scenario { trace, waits, end, .. } = &simulated.scenario;
             next = slow.next(&fixed, trace, *end, &critical_path(trace, waits));
-            keep_best(&mut hypotheses, simulated, typed.report.report.is_some());
+            keep_best(&mut hypotheses, simulated, identity.end, typed.report.report.is_some());
         }
         if hypotheses.is_empty() && !hanging.is_empty() {
             return Err(Failure::new(Exit::Stuck, anyhow::Error::msg(hanging.join("\n"))));
@@ -259,8 +262,8 @@ impl<'a> Session<'a> {
         let replayed =
             replayed.map(|path| Replayed::read(path, self.trace, &self.options, console)).transpose()?;
         let replayed = replayed.map(|run| run.against(first));
-        // Given hypotheses keep their order; those of a search are sorted by gain, the limit last.
-        hypotheses[given..].sort_by_key(|one| (one.ideal_network, one.scenario.end));
+        // Given hypotheses keep their order.
+        hypotheses[given..].sort_by_key(|one| one.order(identity.end));
         Ok(Results {
             measured,
             waits,
@@ -286,7 +289,15 @@ impl<'a> Session<'a> {
         let setting = Setting { network: &network, latency, noise, algorithms: plan.algorithms.as_deref() };
         let scenario = self.simulate(trace, &setting, &plan.text())?;
         let waits = RunWaits::new(&scenario.waits, &scenario.calls);
-        Ok(Simulated { text: plan.text(), ideal_network: plan.is_limit(), network, scenario, waits, notes })
+        Ok(Simulated {
+            text: plan.text(),
+            is_hypothetical: plan.is_hypothetical,
+            ideal_network: plan.is_limit(),
+            network,
+            scenario,
+            waits,
+            notes,
+        })
     }
 
     /// Simulates a trace, with any changes already applied, on the network of the baseline.

@@ -38,6 +38,7 @@ mod reading;
 mod recording;
 #[cfg(test)]
 mod tests;
+mod transfers;
 mod translate;
 mod wildcards;
 

@@ -64,6 +64,9 @@ pub struct Difference {
     /// The same for second / first − 1.
     pub share_ends: [f64; 2],
     pub share_interval: [f64; 2],
+    /// By side: whether its runs are too few for how much they differ, so that the interval ends where they support no
+    /// further values.
+    pub few_runs: [bool; 2],
     /// The difference that remains after the medians are aligned.
     pub beyond_shift_ps: Option<f64>,
     pub beyond_ends_ps: [f64; 2],
@@ -368,6 +371,7 @@ impl<'a> Sampled<'a> {
         let q = self.levels[place];
         let found = self.estimates(Scale::Logarithm, &[place], |row| row[place]);
         let (interval_ps, ratio) = intervals(found.each_ref(), 1.0);
+        let few_runs = found.each_ref().map(Estimate::is_cut);
         let [first, second] = found.map(|one| one.ends);
         let ends_ps = less(second, first);
         let (mut beyond_ends, mut beyond_interval_ps, mut beyond_corrected_ps) =
@@ -387,6 +391,7 @@ impl<'a> Sampled<'a> {
             interval_ps,
             share_ends: divided(first, second).map(|ratio| ratio - 1.0),
             share_interval: ratio.map(|ratio| ratio - 1.0),
+            few_runs,
             beyond_shift_ps: known(beyond_ends),
             beyond_ends_ps: beyond_ends.into(),
             beyond_interval_ps,

@@ -259,26 +259,52 @@ fn is_quick_send(pair: &Pair) -> bool {
     pair.only_sends && (pair.sent.1 < pair.posted || pair.posted + CLEARLY < pair.sent.0 || pair.bytes <= 256)
 }
 
-/// The largest size sent without waiting for the receiver, below those that did wait; none if too few receivers were
-/// late.
+/// S: the limit that contradicts the fewest sends whose receivers were late: those above it waited, those below did not.
+/// None if too few receivers were late.
 fn eager_limit(pairs: &[Pair]) -> Option<u64> {
-    let late = pairs.iter().filter(|pair| pair.only_sends && pair.posted > pair.sent.0 + CLEARLY);
-    let (waited, went): (Vec<&Pair>, Vec<&Pair>) = late.partition(|pair| pair.sent.1 >= pair.posted);
-    // A send may be delayed by chance; a size counts as waiting if most of its sends waited.
+    // By size: how many sends waited, and how many did not.
     let mut votes: BTreeMap<u64, (usize, usize)> = BTreeMap::new();
-    waited.iter().for_each(|pair| votes.entry(pair.bytes).or_default().0 += 1);
-    went.iter().for_each(|pair| votes.entry(pair.bytes).or_default().1 += 1);
-    votes.retain(|_, (waited, went)| (*waited + *went) as f64 >= ENOUGH);
-    votes.keys().next()?;
-    let waiting = votes.iter().find(|(_, (waited, went))| waited > went).map(|(&bytes, _)| bytes);
-    Some(match waiting {
-        None => u64::MAX,
-        Some(first) => votes.range(..first).next_back().map_or(first.saturating_sub(1), |(&bytes, _)| bytes),
-    })
+    for (bytes, waited) in pairs.iter().filter_map(|pair| Some((pair.bytes, waited_for_receiver(pair)?))) {
+        let vote = votes.entry(bytes).or_default();
+        *if waited { &mut vote.0 } else { &mut vote.1 } += 1;
+    }
+    let late: usize = votes.values().map(|(waited, went)| waited + went).sum();
+    // From the largest size down: what a limit right below it contradicts, compared with no limit.
+    let (mut waited_above, mut went_above, mut best) = (0, 0, None);
+    for (&bytes, &(waited, went)) in votes.iter().rev() {
+        (waited_above, went_above) = (waited_above + waited, went_above + went);
+        let fewer = waited_above as i64 - went_above as i64;
+        if fewer > 0
+            && (waited_above + went_above) as f64 >= ENOUGH
+            && best.is_none_or(|(most, _)| fewer >= most)
+        {
+            best = Some((fewer, bytes));
+        }
+    }
+    match best {
+        Some((_, first)) => {
+            let below = votes.range(..first).next_back();
+            Some(below.map_or(first.saturating_sub(1), |(&bytes, _)| bytes))
+        }
+        None => (late as f64 >= ENOUGH).then_some(u64::MAX),
+    }
+}
+
+/// Whether a send whose receive was posted late waited for it; none if the trace does not show that.
+fn waited_for_receiver(pair: &Pair) -> Option<bool> {
+    let sender = &pair.sender_waited;
+    if !pair.only_sends || pair.posted <= pair.sent.0 + CLEARLY {
+        None
+    } else if sender.exit < pair.posted {
+        Some(false)
+    } else {
+        (sender.for_sends_only && pair.posted > sender.enter + CLEARLY).then_some(true)
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::pairs::SenderWaited;
     use super::super::waiting::Waited;
     use super::*;
     use straggler_trace::messages::CallPlace;
@@ -329,9 +355,11 @@ mod tests {
     fn senders_that_wait_show_the_eager_limit() {
         let pair = |bytes, waits: bool| {
             let exit = if waits { 60_000 } else { 11_000 };
+            let sent = (Time::from_ns(10_000), Time::from_ns(exit));
             Pair {
                 bytes,
-                sent: (Time::from_ns(10_000), Time::from_ns(exit)),
+                sent,
+                sender_waited: SenderWaited { enter: sent.0, exit: sent.1, for_sends_only: true },
                 only_sends: true,
                 mixed: false,
                 posted: Time::from_ns(50_000),
@@ -352,6 +380,49 @@ mod tests {
         assert_eq!(eager_limit(&large), Some(8999));
         // A few may be delayed by chance.
         assert_eq!(eager_limit(&large[..4]), None);
+        // Many sizes, each sent once: what waited begins at 60,000 bytes.
+        let sizes = (1..=20).map(|nth| pair(6_000 * nth, nth >= 10 && nth != 13));
+        assert_eq!(eager_limit(&sizes.collect::<Vec<_>>()), Some(54_000));
+    }
+
+    /// A nonblocking send returns at once, whatever its size: the call that completes it shows whether it waited.
+    #[test]
+    fn nonblocking_sends_wait_where_they_are_completed() {
+        let run = |bytes: u64, waited: u64, with_receive: bool| {
+            let mut ranks = [RankTrace::default(), RankTrace::default()];
+            for round in 0..8 {
+                let start = 1_000_000 * (round + 1);
+                let on = |function, enter: u64, exit: u64, peer| {
+                    let call = Call::new(function, Time::from_ns(start + enter), Time::from_ns(start + exit));
+                    Call { comm: WORLD, peer, tag: 1, ..call }
+                };
+                let request = |number: u32| straggler_trace::RequestId(2 * round as u32 + number);
+                let sent = on(Function::Isend, 0, 1_000, 1);
+                ranks[0].push(Call { sent: bytes, request: request(0), ..sent });
+                let mut requests = vec![request(0)];
+                if with_receive {
+                    let back = on(Function::Irecv, 1_000, 1_500, 1);
+                    ranks[0].push(Call { received: 1, request: request(1), ..back });
+                    requests.push(request(1));
+                    ranks[1].push(Call { sent: 1, ..on(Function::Send, 390_000, 391_000, 0) });
+                }
+                let requests = requests.into();
+                let details = straggler_trace::Details { requests, found: true, ..Default::default() };
+                ranks[0].push_with(on(Function::Waitall, 2_000, waited, 0), details);
+                ranks[1].push(Call { received: bytes, ..on(Function::Recv, 400_000, 420_000, 0) });
+            }
+            let trace = Trace {
+                ranks: ranks.into(),
+                communicators: vec![Communicator::world(2)],
+                ..Trace::default()
+            };
+            eager_limit(&super::super::pairs::pairs(&trace))
+        };
+        assert_eq!(run(100_000, 420_000, false), Some(99_999));
+        assert_eq!(run(100_000, 3_000, false), Some(u64::MAX));
+        // It may have waited for the message of the other rank.
+        assert_eq!(run(100_000, 420_000, true), None);
+        assert_eq!(run(100_000, 395_000, true), Some(u64::MAX));
     }
 
     /// Each of four calls completes a small receive and a large send, whose receiver comes 100 ms later.

@@ -1,9 +1,9 @@
 //! Messages of a trace: when their sender and receiver were in their calls.
 
 use super::waiting::{Waited, Waits, waits};
-use straggler_model::{Rank, Time};
+use straggler_model::{Rank, Time, parallel};
 use straggler_trace::messages::{CallPlace, Message, Messages};
-use straggler_trace::operations::Operations;
+use straggler_trace::operations::{Kind, Operations};
 use straggler_trace::{Call, Class, HowMany, RankTrace, Start, Trace};
 
 /// One message.
@@ -14,6 +14,8 @@ pub(super) struct Pair {
     pub sent: (Time, Time),
     /// Whether that call only sends.
     pub only_sends: bool,
+    /// The call in which the sender waited for the message to be sent: the same one if it blocks.
+    pub sender_waited: SenderWaited,
     /// Whether that call blocks and messages may have arrived meanwhile.
     pub mixed: bool,
     /// When the receive was posted, or the receiver began to probe for the message.
@@ -28,13 +30,26 @@ pub(super) struct Pair {
     pub served: usize,
 }
 
+/// The call that completed a send.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct SenderWaited {
+    pub enter: Time,
+    pub exit: Time,
+    /// Whether it waited for sends and nothing else.
+    pub for_sends_only: bool,
+}
+
 /// All messages with both ends in the trace, grouped by receiving call, in the order of their sends.
 pub(super) fn pairs(trace: &Trace) -> Vec<Pair> {
     let operations = Operations::of_trace(trace);
     let messages = Messages::of_operations(trace, &operations);
     let waits = waits(&operations);
     let released = Released::new(trace, &messages.matched);
-    let pair = |message| pair(trace, message, &waits, &released);
+    let others: Vec<Vec<bool>> = parallel::map_list(&operations, completes_others);
+    let pair = |message: &Message| {
+        let sender_waited = sender_waited(trace, message, others.get(message.sent.place.rank as usize)?);
+        pair(trace, message, sender_waited, &waits, &released)
+    };
     let mut pairs: Vec<Pair> = messages.matched.iter().filter_map(pair).collect();
     pairs.sort_by_key(|pair| (pair.done.rank, pair.done.call, pair.sent));
     pairs
@@ -65,7 +80,36 @@ impl Released {
     }
 }
 
-fn pair(trace: &Trace, message: &Message, waits: &[Waits], released: &Released) -> Option<Pair> {
+/// By call: whether it completes anything but sends.
+fn completes_others(operations: &Operations<'_>) -> Vec<bool> {
+    let mut others = vec![false; operations.traced().calls.len()];
+    for row in operations.rows().iter().filter(|row| row.kind != Kind::Send) {
+        row.completed()
+            .and_then(|call| others.get_mut(call as usize))
+            .into_iter()
+            .for_each(|other| *other = true);
+    }
+    others
+}
+
+/// A send that no call completed tells nothing.
+fn sender_waited(trace: &Trace, message: &Message, completes_others: &[bool]) -> SenderWaited {
+    let unknown = SenderWaited { enter: Time::NEVER, exit: Time::NEVER, for_sends_only: false };
+    let Some((place, call)) = message.sent_in().and_then(|place| Some((place, trace.call(place)?))) else {
+        return unknown;
+    };
+    let is_test = matches!(call.function.class(), Class::Test(_));
+    let others = completes_others.get(place.call as usize) != Some(&false);
+    SenderWaited { enter: call.enter, exit: call.exit, for_sends_only: !others && !is_test }
+}
+
+fn pair(
+    trace: &Trace,
+    message: &Message,
+    sender_waited: SenderWaited,
+    waits: &[Waits],
+    released: &Released,
+) -> Option<Pair> {
     let interval = |call: &Call| (call.enter, call.exit);
     let (sent, received) = (&message.sent, message.received());
     let (send, post) = (trace.call(sent.place)?, trace.call(received.place)?);
@@ -79,6 +123,7 @@ fn pair(trace: &Trace, message: &Message, waits: &[Waits], released: &Released) 
     Some(Pair {
         bytes: sent.bytes,
         sent: interval(send),
+        sender_waited,
         only_sends: matches!(send.function.class(), Class::Send(_, Start::Blocking | Start::Nonblocking)),
         mixed: matches!(send.function.class(), Class::Send(_, Start::Blocking))
             && waits.get(sent.place.rank as usize)?.may_receive(sent.place.call),

@@ -5,7 +5,7 @@
 //! the number of activities.
 
 use super::times::inside;
-use super::{Regions, Wait, WaitStates};
+use super::{Missing, Regions, Wait, WaitStates};
 use std::collections::BTreeMap;
 use std::fmt;
 use straggler_model::{Rank, Time, parallel};
@@ -22,6 +22,8 @@ pub enum Activity {
     Between(Option<Function>, Option<Function>),
     /// It is in a call, and is not waiting for others.
     Call(Function, Option<RegionName>),
+    /// It is in a call whose partner is missing in the trace, and may be waiting for it.
+    Alone(Function),
 }
 
 impl fmt::Display for Activity {
@@ -36,6 +38,7 @@ impl fmt::Display for Activity {
             }
             Activity::Call(function, None) => f.write_str(name(*function)),
             Activity::Call(function, Some(region)) => write!(f, "{} in {region}", name(*function)),
+            Activity::Alone(function) => write!(f, "{}, whose partner is missing", name(*function)),
         }
     }
 }
@@ -53,6 +56,7 @@ const NO_REGION: u32 = u32::MAX;
 const NO_FUNCTION: u16 = u16::MAX;
 const REGION: u64 = 1 << 62;
 const CALL: u64 = 2 << 62;
+const ALONE: u64 = 3 << 62;
 
 impl Key {
     fn computing(region: u32, last: u16, next: u16) -> Key {
@@ -64,10 +68,15 @@ impl Key {
         Key(CALL | u64::from(function as u16) << 32 | u64::from(region))
     }
 
+    fn alone(function: Function) -> Key {
+        Key(ALONE | u64::from(function as u16))
+    }
+
     fn activity(self, names: &[RegionName]) -> Activity {
         let function = |number: u64| Function::ALL.get((number & 0xffff) as usize).copied();
         let region = || names.get((self.0 & 0xffff_ffff) as usize).cloned();
         match (self.0 >> 62, region()) {
+            (3, _) => Activity::Alone(function(self.0).unwrap_or(Function::Unknown)),
             (2, region) => Activity::Call(function(self.0 >> 32).unwrap_or(Function::Unknown), region),
             (1, Some(region)) => Activity::Region(region),
             _ => Activity::Between(function(self.0 >> 16), function(self.0)),
@@ -107,6 +116,11 @@ const _: () = assert!(size_of::<Step>() == 24);
 impl Activities {
     /// Without waits that others caused.
     pub fn new(trace: &Trace, states: &WaitStates, regions: &Regions) -> Activities {
+        Activities::with(trace, states, regions, &Missing::default())
+    }
+
+    /// The same of a trace in which calls are missing.
+    pub fn with(trace: &Trace, states: &WaitStates, regions: &Regions, missing: &Missing) -> Activities {
         let mut from = 0;
         let of_rank = |rank: Rank| {
             let count = states.waits[from..].partition_point(|wait| wait.place.rank <= rank);
@@ -118,7 +132,7 @@ impl Activities {
         let begins = trace.ranks.iter().filter_map(|rank| rank.calls.first()).map(|call| call.enter);
         let begin = begins.min().unwrap_or_default();
         let of_rank =
-            |rank: usize| Doings::new(&trace.ranks[rank], rank as Rank, begin, waits[rank], regions);
+            |rank: usize| Doings::new(&trace.ranks[rank], rank as Rank, begin, waits[rank], regions, missing);
         let found: Vec<(Doings, Vec<Key>)> = parallel::map(trace.ranks.len(), of_rank);
         let mut keys: Vec<Key> = found.iter().flat_map(|(_, keys)| keys).copied().collect();
         keys.sort_unstable();
@@ -151,13 +165,15 @@ impl Doings {
         begin: Time,
         waits: &[Wait],
         regions: &Regions,
+        missing: &Missing,
     ) -> (Doings, Vec<Key>) {
         let mut keys = Keys::default();
         let mut waits = waits.iter().filter(|wait| wait.cause.is_some()).peekable();
         let (mut until, mut last) = (begin, NO_FUNCTION);
         let mut steps = Vec::with_capacity(traced.calls.len());
         for (number, call) in (0..).zip(&traced.calls) {
-            let region = regions.innermost(CallPlace { rank, call: number }).unwrap_or(NO_REGION);
+            let place = CallPlace { rank, call: number };
+            let region = regions.innermost(place).unwrap_or(NO_REGION);
             let waited = waits.next_if(|wait| wait.place.call == number).map_or(Time::ZERO, |wait| wait.time);
             let length = call.exit.since(call.enter.max(until));
             // Between the polls of one record, the rank computes.
@@ -165,11 +181,15 @@ impl Doings {
             let is_mark = call.function.class() == Class::Mark;
             let next = if is_mark { NO_FUNCTION } else { call.function as u16 };
             let before_is = keys.number(Key::computing(region, last, next));
+            let call_is = match missing.holds(place) {
+                true => Key::alone(call.function),
+                false => Key::call(call.function, region),
+            };
             steps.push(Step {
                 before: call.enter.since(until) + length.since(polls),
                 inside: polls.since(waited),
                 before_is,
-                inside_is: if is_mark { before_is } else { keys.number(Key::call(call.function, region)) },
+                inside_is: if is_mark { before_is } else { keys.number(call_is) },
             });
             until = until.max(call.exit);
             last = if is_mark { last } else { next };

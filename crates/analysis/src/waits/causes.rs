@@ -15,10 +15,12 @@ mod in_step;
 use super::WaitStates;
 use super::activities::{Activities, Activity};
 use super::late::{Late, Lates};
+use super::locations::locate;
 use in_step::{InStep, Step};
 use rayon::prelude::*;
 use straggler_model::{Rank, Time, parallel};
 use straggler_trace::Trace;
+use straggler_trace::sites::SiteId;
 
 /// An activity of a rank, and how long others waited because of it.
 #[derive(Clone, PartialEq, Debug)]
@@ -29,6 +31,9 @@ pub struct Cause {
     pub direct: f64,
     /// Seconds that others waited for ranks that had waited because of it.
     pub indirect: f64,
+    /// Where in the program it does that, if the trace has call sites: the calls before and after a computation, or the
+    /// call.
+    pub sites: Vec<SiteId>,
 }
 
 impl Cause {
@@ -60,7 +65,9 @@ pub fn root_causes(trace: &Trace, states: &WaitStates, activities: &Activities) 
         search.dues(from, &waits[from..waits.len().min(from + CHUNK)])
     });
     let costs = spread(waits, &search, &found);
-    causes(activities, costs)
+    let mut causes = causes(activities, costs);
+    locate(trace, activities, &mut causes);
+    causes
 }
 
 const CHUNK: usize = 4096;
@@ -229,7 +236,8 @@ fn causes(activities: &Activities, costs: Costs) -> Vec<Cause> {
         for (&activity, [direct, indirect]) in doings.activities.iter().zip(costs) {
             if direct + indirect > 0.0 {
                 let activity = activities.names[activity as usize].clone();
-                list.push(Cause { rank, activity, direct: direct * 1e-12, indirect: indirect * 1e-12 });
+                let [direct, indirect] = [direct, indirect].map(|cost| cost * 1e-12);
+                list.push(Cause { rank, activity, direct, indirect, sites: Vec::new() });
             }
         }
     }

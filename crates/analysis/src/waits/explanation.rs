@@ -1,7 +1,7 @@
 //! Everything that explains the waits of a run.
 
 use super::activities::Activities;
-use super::{Cause, CriticalPath, RegionWaits, Regions, WaitStates, root_causes};
+use super::{Cause, CriticalPath, Missing, RegionWaits, Regions, WaitStates, root_causes};
 use straggler_trace::Trace;
 
 /// Where ranks wait, why, and what determined the length of the run.
@@ -11,12 +11,14 @@ pub struct Explanation {
     pub regions: Vec<RegionWaits>,
     pub causes: Vec<Cause>,
     pub critical_path: CriticalPath,
+    pub missing: Missing,
 }
 
 impl Explanation {
     pub fn new(trace: &Trace, states: &WaitStates) -> Explanation {
         let regions = Regions::new(trace);
-        let activities = Activities::new(trace, states, &regions);
+        let missing = Missing::new(trace);
+        let activities = Activities::with(trace, states, &regions, &missing);
         let (by_region, (causes, critical_path)) = rayon::join(
             || RegionWaits::new(trace, states, &regions),
             || {
@@ -26,6 +28,6 @@ impl Explanation {
                 )
             },
         );
-        Explanation { regions: by_region, causes, critical_path }
+        Explanation { regions: by_region, causes, critical_path, missing }
     }
 }

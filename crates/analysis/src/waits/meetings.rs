@@ -16,6 +16,10 @@ pub(super) struct Meetings {
     /// One meeting after the other; for each, the call of every member, or its row if it was started.
     entries: Vec<u32>,
     started: bool,
+    /// The calls, or rows, of collectives that some members have not called.
+    further: Vec<(Rank, u32)>,
+    /// Members that lack some of these.
+    pub(super) lacking: Vec<Rank>,
 }
 
 /// How one member takes part.
@@ -45,7 +49,7 @@ impl Meetings {
         series.sort_unstable();
         series.dedup();
         let all = series.into_iter().filter_map(|series| Meetings::on(trace, series, &ranks));
-        all.filter(|meetings| !meetings.entries.is_empty()).collect()
+        all.filter(|meetings| !meetings.entries.is_empty() || !meetings.further.is_empty()).collect()
     }
 
     fn on(trace: &Trace, series: (CommId, u32), ranks: &[Vec<Ordered>]) -> Option<Meetings> {
@@ -56,13 +60,25 @@ impl Meetings {
         let common = lists.iter().map(|list| list.len()).min().unwrap_or(0);
         let entries = (0..common).flat_map(|nth| lists.iter().filter_map(move |list| Some(list.get(nth)?.2)));
         let entries = entries.collect();
+        let most = lists.iter().map(|list| list.len()).max().unwrap_or(0);
+        let each = || members.iter().copied().zip(&lists);
+        let further = each().flat_map(|(rank, list)| list[common..].iter().map(move |entry| (rank, entry.2)));
+        let further = further.collect();
+        let lacking = each().filter(|(_, list)| list.len() < most).map(|(rank, _)| rank).collect();
         let first_group = comm.is_between_groups().then_some(comm.members.len());
-        Some(Meetings { members, first_group, entries, started: series.1 > 0 })
+        Some(Meetings { members, first_group, entries, started: series.1 > 0, further, lacking })
     }
 
     /// The number of collectives.
     pub(super) fn count(&self) -> usize {
         self.entries.len() / self.members.len().max(1)
+    }
+
+    /// How members take part in collectives that some members have not called.
+    pub(super) fn alone<'a>(&self, operations: &'a [Operations<'_>]) -> impl Iterator<Item = Part<'a>> {
+        self.further
+            .iter()
+            .filter_map(|&(rank, entry)| self.part(rank, entry, operations.get(rank as usize)?))
     }
 
     /// How each member takes part in one of the collectives; a member is missing if the trace is damaged.

@@ -3,9 +3,10 @@
 mod activities;
 mod causes;
 mod critical_path;
+mod missing;
 mod regions;
 
-use super::{Pattern, WaitStates, unanalysed};
+use super::{Missing, Pattern, WaitStates, unanalysed};
 use proptest::prelude::*;
 use straggler_model::Time;
 use straggler_trace::call::{self, special};
@@ -334,11 +335,14 @@ fn messages_in_partitions_wait_for_the_last_partition() {
     wait(&mut receiver, 10, 65, vec![RequestId(1)]);
     let mut both = trace(vec![sender, receiver]);
     assert_eq!(found(&both), [(Pattern::LateSender, 1, 2, 50, Some(0))]);
-    assert_eq!(unanalysed(&both), []);
+    assert_eq!(unanalysed(&both, &Missing::default()), []);
     // Without its arguments, nothing is known about the message.
     both.ranks.iter_mut().for_each(|rank| rank.calls[0].comm = call::NO_COMM);
     assert_eq!(found(&both), []);
-    assert_eq!(unanalysed(&both)[0], (Function::Precv_init, super::Total { count: 2, time: at(56) }));
+    assert_eq!(
+        unanalysed(&both, &Missing::default())[0],
+        (Function::Precv_init, super::Total { count: 2, time: at(56) })
+    );
 }
 
 /// A wait for requests of unknown operations counts for the function that made them.
@@ -350,7 +354,7 @@ fn what_is_not_analysed_is_listed_with_its_time() {
     rank.push(Call { request: RequestId(1), ..call(Function::Ibarrier, 60, 61, -1) });
     wait(&mut rank, 61, 70, vec![RequestId(1)]);
     rank.push(call(Function::Alltoallv, 70, 75, -1));
-    let listed: Vec<_> = unanalysed(&trace(vec![rank]))
+    let listed: Vec<_> = unanalysed(&trace(vec![rank]), &Missing::default())
         .into_iter()
         .map(|(function, total)| (function, total.count, total.time))
         .collect();

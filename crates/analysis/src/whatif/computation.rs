@@ -4,9 +4,11 @@
 //! which a replay ignores.
 
 use super::error::WhatIfError;
+use super::hypothesis::Shares;
 use super::place::{Where, begin, gaps, part};
 use super::polls::{Polls, polls};
 use super::regions::{self, Presence};
+use super::steps::Steps;
 use std::collections::HashMap;
 use straggler_model::Time;
 use straggler_trace::{Function, RankTrace, Trace};
@@ -24,6 +26,11 @@ impl Gaps {
     /// The total computation of a rank.
     pub fn total(&self, rank: usize) -> Time {
         self.0.get(rank).map_or(Time::ZERO, |gaps| gaps.iter().fold(Time::ZERO, |sum, &gap| sum + gap))
+    }
+
+    /// The time before each call of a rank.
+    pub(super) fn of_rank(&self, rank: usize) -> &[Time] {
+        self.0.get(rank).map_or(&[], Vec::as_slice)
     }
 
     /// Multiplies computation at a place. If only a part of it lies in the range of times, only that part is
@@ -45,16 +52,16 @@ impl Gaps {
         found(place, matched, trace)
     }
 
-    /// Distributes computation at a place evenly over the ranks, or by weights. Entries of a region are balanced one
-    /// by one if all ranks have equally many, otherwise together. Returns which.
+    /// Distributes computation at a place over the ranks. Entries of a region are balanced one by one if all ranks have
+    /// equally many, otherwise together. Returns which.
     pub fn balance(
         &mut self,
         trace: &Trace,
         place: &Where,
-        weights: Option<&[f64]>,
+        shares: &Shares,
     ) -> Result<Balanced, WhatIfError> {
         let processes = trace.ranks.len();
-        if let Some(weights) = weights
+        if let Shares::Weights(weights) = shares
             && (weights.len() != processes || weights.iter().sum::<f64>() <= 0.0)
         {
             return Err(WhatIfError::Weights { given: weights.len(), ranks: processes });
@@ -63,13 +70,20 @@ impl Gaps {
             (0..).zip(&trace.ranks).map(|(rank, traced)| place.chosen(rank, traced)).collect();
         let counts: Vec<u32> = chosen.iter().map(entries).filter(|&count| count > 0).collect();
         found(place, !counts.is_empty(), trace)?;
-        let balanced = if counts.windows(2).all(|pair| pair[0] == pair[1]) {
+        let balanced = if *shares == Shares::EqualInEachStep {
+            let steps = Steps::new(trace).ok_or(WhatIfError::NoSteps)?;
+            chosen = chosen.iter().enumerate().map(|(rank, chosen)| steps.entries(rank, chosen)).collect();
+            Balanced::Each
+        } else if counts.windows(2).all(|pair| pair[0] == pair[1]) {
             Balanced::Each
         } else {
             chosen.iter_mut().flatten().for_each(|entry| *entry = entry.map(|_| 0));
             Balanced::Together
         };
-        let weights: Vec<f64> = weights.map_or(vec![1.0; processes], <[f64]>::to_vec);
+        let weights = match shares {
+            Shares::Weights(weights) => weights.clone(),
+            _ => vec![1.0; processes],
+        };
         self.even_out(&chosen, &weights);
         Ok(balanced)
     }

@@ -26,6 +26,8 @@ pub enum WhatIfError {
         given: usize,
         ranks: usize,
     },
+    /// Ranks do not synchronise equally often.
+    NoSteps,
     /// No message matches the filter. Lists the existing tags and communicators, and the smallest and the largest
     /// size.
     NoMessage {
@@ -83,6 +85,10 @@ impl fmt::Display for WhatIfError {
                     "{given} weights for {ranks} ranks: give one per rank, at least one of them above 0"
                 )
             }
+            WhatIfError::NoSteps => f.write_str(
+                "there are no steps to balance: ranks have few collectives in common, and do not wait equally often; \
+                 balance a region, or the whole run",
+            ),
             WhatIfError::NoMessage { asked, sizes: None, .. } => {
                 write!(f, "no message matches {asked}: the trace has no messages between two ranks")
             }

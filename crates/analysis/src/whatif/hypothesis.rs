@@ -20,10 +20,10 @@ pub enum Difference {
         place: Where,
         factor: f64,
     },
-    /// All ranks compute equally long, or in proportion to their weights.
+    /// Computation is distributed over the ranks.
     Balance {
         place: Where,
-        weights: Option<Vec<f64>>,
+        shares: Shares,
     },
     /// Computation without the noise that shows in the trace.
     Quieten {
@@ -46,6 +46,16 @@ pub enum Difference {
     Insert(Insertion),
 }
 
+/// How computation is distributed over the ranks.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Shares {
+    Equal,
+    /// Equal between any two synchronisations.
+    EqualInEachStep,
+    /// In proportion to a weight for each rank.
+    Weights(Vec<f64>),
+}
+
 impl Difference {
     fn check(&self, trace: &Trace) -> Result<(), WhatIfError> {
         match self.ranks().and_then(|ranks| ranks.last()) {
@@ -65,15 +75,17 @@ impl Difference {
     ) -> Result<bool, WhatIfError> {
         match self {
             Difference::Scale { place, factor } => gaps.scale(trace, place, *factor)?,
-            Difference::Balance { place, weights } => {
-                let balanced = gaps.balance(trace, place, weights.as_deref())?;
+            Difference::Balance { place, shares } => {
+                let balanced = gaps.balance(trace, place, shares)?;
                 if balanced == Balanced::Together && place.region.is_some() {
                     notes.push(format!(
                         "ranks differ in how often they are {}: it is balanced as a whole, not entry by entry",
                         place.text()
                     ));
                 }
-                notes.extend(weights.as_deref().and_then(|weights| unused_weights(trace, place, weights)));
+                if let Shares::Weights(weights) = shares {
+                    notes.extend(unused_weights(trace, place, weights));
+                }
             }
             Difference::Quieten { place } => gaps.quieten(trace, place)?,
             _ => return Ok(false),
@@ -134,8 +146,14 @@ impl Difference {
         };
         match self {
             Difference::Scale { place, factor } => format!("computation{} × {factor}", at(place)),
-            Difference::Balance { place, weights: None } => format!("computation{} balanced", at(place)),
-            Difference::Balance { place, .. } => format!("computation{} shared by weights", at(place)),
+            Difference::Balance { place, shares } => {
+                let how = match shares {
+                    Shares::Equal => "balanced",
+                    Shares::EqualInEachStep => "balanced between synchronisations",
+                    Shares::Weights(_) => "shared by weights",
+                };
+                format!("computation{} {how}", at(place))
+            }
             Difference::Quieten { place } => format!("computation{} free of noise", at(place)),
             Difference::Remove(filter) => format!("no messages ({filter})"),
             Difference::Merge { filter, count } => format!("{count} messages sent as one ({filter})"),

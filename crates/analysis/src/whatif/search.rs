@@ -7,12 +7,13 @@
 //! Fixing one of two slow ranks may gain nothing, because the other is still slow. So slow ranks are also fixed together:
 //! first the one that limits the run most, then, on the path of the run without it, the next.
 
-use super::Difference;
 use super::calls::{Deletion, is_deletable};
 use super::computation::Gaps;
+use super::hypothesis::{Difference, Shares};
 use super::nonblocking::{Overlap, When, is_send, twin};
 use super::place::Where;
 use super::regions::{self, Presence};
+use super::steps::Variation;
 use crate::waits::CriticalPath;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use straggler_model::stats::robust::RANK;
@@ -20,9 +21,12 @@ use straggler_model::{Rank, Time};
 use straggler_trace::{Function, RankTrace, Trace};
 
 /// A hypothesis to try.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, Default)]
 pub struct Candidate {
     pub differences: Vec<Difference>,
+    /// Whether it shows what a faster part would gain: nothing says that it can be faster. Other hypotheses remove
+    /// something: a difference between comparable ranks, noise, a wait.
+    pub is_hypothetical: bool,
     /// Whether to use an ideal network, on which messages take no time.
     pub ideal_network: bool,
 }
@@ -45,6 +49,8 @@ pub struct Search {
 
 /// Gains below this share of the run are not worth a simulation.
 const WORTH: f64 = 1e-3;
+/// If ranks are slow in turn for this share of the run, balancing each step is worth a simulation.
+const UNEVEN: f64 = 0.01;
 /// A rank that computes less than this share of the mean has another task, and is not comparable.
 const COMPARABLE: f64 = 0.5;
 /// The most slow ranks fixed together.
@@ -60,19 +66,24 @@ impl Search {
         for region in regions::names(trace).into_keys() {
             let place = Where { region: Some(region), ..Where::default() };
             let on_path = bounds.at(&place);
-            search.try_if(Difference::Scale { place: place.clone(), factor: 0.5 }, on_path / 2.0);
-            search.try_if(Difference::Balance { place, weights: None }, on_path);
+            search.try_faster(Difference::Scale { place: place.clone(), factor: 0.5 }, on_path / 2.0);
+            search.try_if(Difference::Balance { place, shares: Shares::Equal }, on_path);
         }
         let all = Where::default();
         let computation = bounds.at(&all);
-        search.try_if(Difference::Balance { place: all.clone(), weights: None }, computation);
+        search.try_if(Difference::Balance { place: all.clone(), shares: Shares::Equal }, computation);
+        let in_turn = Variation::new(trace).map_or(0.0, |found| found.by_step - found.overall);
+        if in_turn >= UNEVEN * end.seconds() {
+            let shares = Shares::EqualInEachStep;
+            search.try_if(Difference::Balance { place: all.clone(), shares }, computation);
+        }
         search.slow_ranks(trace, &bounds);
         let mut quiet = Gaps::new(trace);
         if quiet.quieten(trace, &all).is_ok() {
             search.try_if(Difference::Quieten { place: all.clone() }, computation);
         }
         search.calls(trace);
-        search.candidates.push(Candidate { differences: Vec::new(), ideal_network: true });
+        search.candidates.push(Candidate { ideal_network: true, ..Candidate::default() });
         search
     }
 
@@ -80,8 +91,14 @@ impl Search {
         if bound < WORTH {
             self.skipped.push(Skipped { difference, bound });
         } else {
-            self.candidates.push(Candidate { differences: vec![difference], ideal_network: false });
+            self.candidates.push(Candidate { differences: vec![difference], ..Candidate::default() });
         }
+    }
+
+    fn try_faster(&mut self, difference: Difference, bound: f64) {
+        let before = self.candidates.len();
+        self.try_if(difference, bound);
+        self.candidates[before..].iter_mut().for_each(|candidate| candidate.is_hypothetical = true);
     }
 
     /// Slow ranks and hosts, made as fast as the fastest comparable rank. The rank with the largest bound is left out:
@@ -180,7 +197,7 @@ impl SlowRanks {
 
     /// The hypothesis that all of these are fixed.
     pub fn together(fixed: &[Slow]) -> Candidate {
-        Candidate { differences: fixed.iter().map(Slow::fixed).collect(), ideal_network: false }
+        Candidate { differences: fixed.iter().map(Slow::fixed).collect(), ..Candidate::default() }
     }
 }
 

@@ -9,7 +9,7 @@ use super::messages::Filter;
 use super::nonblocking::{Overlap, When};
 use super::place::Where;
 use super::search::SlowRanks;
-use super::{DecisionKind, Difference, Scenario, Search, WhatIfError, apply_all};
+use super::{DecisionKind, Difference, Scenario, Search, Shares, Variation, WhatIfError, apply_all};
 use crate::waits::{Explanation, Pattern};
 use proptest::prelude::*;
 use std::borrow::Cow;
@@ -191,7 +191,7 @@ fn waits(scenario: &Scenario) -> Vec<(u64, Time)> {
 #[test]
 fn a_balanced_run_is_predicted_to_the_picosecond_if_it_decides_again() {
     let hypothesis =
-        with(&figure_4(FOO, [1, 2, 3]), Difference::Balance { place: region("foo"), weights: None });
+        with(&figure_4(FOO, [1, 2, 3]), Difference::Balance { place: region("foo"), shares: Shares::Equal });
     // The true outcome of the changed program.
     let truth = simulate(&figure_4(BALANCED, [3, 2, 1]), Decisions::AsRecorded);
     let predicted = simulate(&hypothesis, Decisions::Redecide);
@@ -224,7 +224,7 @@ fn order(trace: &Trace) -> Vec<RequestId> {
 
 #[test]
 fn the_simulated_trace_says_what_was_decided() {
-    let balanced = Difference::Balance { place: region("foo"), weights: None };
+    let balanced = Difference::Balance { place: region("foo"), shares: Shares::Equal };
     let run = simulate(&with(&figure_4(FOO, [1, 2, 3]), balanced), Decisions::Redecide);
     assert_eq!(order(&run.trace), [2, 1, 0].map(RequestId));
     let again = simulate(&run.trace, Decisions::AsRecorded);
@@ -424,6 +424,64 @@ fn uneven(milliseconds: &[u64]) -> Trace {
         author.end()
     };
     trace(milliseconds.iter().map(rank).collect())
+}
+
+/// Forty rounds of 10 ms and a barrier, in which a rank `slow(round)` computes for 30 ms.
+fn in_turn(ranks: u32, slow: impl Fn(u32) -> u32) -> Trace {
+    let rank = |rank: u32| {
+        let mut author = Author::new();
+        for round in 0..40 {
+            author.compute(ms(if slow(round) == rank { 30 } else { 10 })).collective(Function::Barrier);
+        }
+        author.end()
+    };
+    trace((0..ranks).map(rank).collect())
+}
+
+/// All ranks compute equally long, but not in the same steps.
+#[test]
+fn ranks_that_are_slow_in_turn_are_balanced_step_by_step() {
+    let turns = in_turn(4, |round| round % 4);
+    let identity = simulate(&turns, Decisions::AsRecorded);
+    let run = |shares| {
+        let changed = with(&turns, Difference::Balance { place: Where::default(), shares });
+        simulate(&changed, Decisions::AsRecorded).end
+    };
+    assert_eq!(run(Shares::Equal), identity.end);
+    // (30 + 3 · 10) / 4 = 15 ms a round instead of 30.
+    let gain = 1.0 - run(Shares::EqualInEachStep).seconds() / identity.end.seconds();
+    assert!((gain - 0.5).abs() < 1e-3, "{gain}");
+    let path = Explanation::new(&identity.trace, &identity.waits).critical_path;
+    let search = Search::new(&turns, &identity.trace, identity.end, &path);
+    let each = |shares| Difference::Balance { place: Where::default(), shares };
+    assert!(search.candidates.iter().any(|one| one.differences == [each(Shares::EqualInEachStep)]));
+    assert_eq!(search.slow.ranks, []);
+    // Of two ranks, each is balanced with the other only.
+    let some = Where { ranks: Some([0, 1].into()), ..Where::default() };
+    let changed = with(&turns, Difference::Balance { place: some, shares: Shares::EqualInEachStep });
+    assert_eq!(Gaps::new(&changed).total(0), Gaps::new(&turns).total(0));
+    let too_few = Difference::Balance { place: Where::default(), shares: Shares::EqualInEachStep };
+    assert_eq!(apply_all(&figure_4(FOO, [1, 2, 3]), &[too_few]).map(|_| ()), Err(WhatIfError::NoSteps));
+}
+
+#[test]
+fn a_slow_rank_is_told_from_ranks_that_are_slow_in_turn() {
+    let varies =
+        |slow: &dyn Fn(u32) -> u32| Variation::new(&in_turn(4, slow)).unwrap().is_from_step_to_step();
+    assert!(varies(&|round| round % 4));
+    assert!(varies(&|round| round * 7919 % 13 % 4));
+    // Two of the four take turns.
+    assert!(varies(&|round| round % 2));
+    assert!(!varies(&|_| 2));
+    // One rank, and another from the middle of the run on.
+    assert!(!varies(&|round| round / 20));
+    // Balanced.
+    assert!(!varies(&|_| 9));
+    // Every other step is even.
+    assert!(varies(&|round| if round % 2 == 0 { round / 2 % 4 } else { 9 }));
+    // Without collectives, steps end where all ranks wait for messages equally often.
+    assert!(Variation::new(&rounds(1, 4, 20)).is_some());
+    assert_eq!(Variation::new(&figure_4(FOO, [1, 2, 3])), None);
 }
 
 /// What fixing slow ranks together gains, one more each time.

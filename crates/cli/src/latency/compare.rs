@@ -239,6 +239,7 @@ impl CompareAnswer {
         }
         warnings.extend(words::outside(&series));
         warnings.extend(words::few_cycles(&series));
+        warnings.extend(words::few_runs(&series));
         let undecided = gates.iter().filter(|gate| gate.judgement.outcome == GateOutcome::Undecided);
         warnings.extend(undecided.map(words::gate));
         Ok(CompareAnswer {

@@ -109,7 +109,8 @@ pub fn files(plan: &Plan) -> Vec<PathBuf> {
     let network = plan.network.as_deref().map(network_file);
     let latency = [&plan.latency.latency_distribution, &plan.latency.overhead_distribution];
     let topology = plan.topology.as_deref().map(PathBuf::from);
-    let mut files: Vec<PathBuf> = workload.into_iter().chain(network).chain(topology).chain(plan.noise.files()).collect();
+    let mut files: Vec<PathBuf> =
+        workload.into_iter().chain(network).chain(topology).chain(plan.noise.files()).collect();
     files.extend(latency.into_iter().flatten().map(|file| file.path.clone()));
     files.retain(|path| path.exists());
     files

@@ -6,7 +6,9 @@ use crate::kernel::exit::{Wanted, mistaken, unreadable};
 use crate::kernel::gates::{self, ChecksOption, refuse_unknown};
 use crate::kernel::{Failure, Outcome, metrics};
 use crate::latency::drawn::LatencyOptions;
-use crate::simulate::args::{ModelOptions, NoiseOptions, OutputOptions, Simulate, TypedAcknowledgement, TypedEngine};
+use crate::simulate::args::{
+    ModelOptions, NoiseOptions, OutputOptions, Simulate, TypedAcknowledgement, TypedEngine,
+};
 use crate::simulate::collective::CollectiveRequest;
 use crate::simulate::recorded;
 use crate::simulate::workload::ApplicationRequest;

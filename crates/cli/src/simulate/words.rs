@@ -19,7 +19,8 @@ pub fn summary(answer: &SimulateAnswer, inputs: &Inputs, repeated: &Repeated) ->
     for doubt in answer.recorded.iter().flat_map(RecordedAnswer::doubts) {
         text += &format!("\n{doubt}");
     }
-    text += &answer.links.as_deref().map_or_else(String::new, |links| busiest(links, Time(answer.makespan_ps)));
+    text +=
+        &answer.links.as_deref().map_or_else(String::new, |links| busiest(links, Time(answer.makespan_ps)));
     text += &format!("\n\n{}", table(answer, inputs));
     text += &answer.recorded.as_ref().map_or_else(String::new, RecordedAnswer::by_rank);
     if let Some(path) = &answer.critical_path {

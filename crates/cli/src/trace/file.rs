@@ -7,9 +7,10 @@ use crate::training::file;
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
+use straggler_analysis::waits::{Missing, MissingRank};
 use straggler_formats::import;
 use straggler_model::Rank;
-use straggler_report::numbers::{counted, memory};
+use straggler_report::numbers::{counted, memory, seconds};
 use straggler_trace::Trace;
 use straggler_trace::disturbance::Disturbance;
 use straggler_trace::format::assemble::{Finding, Severity};
@@ -108,6 +109,23 @@ impl Opened {
         self.unfinished_ranks() > 0 && faults().iter().all(|finding| finding.severity == Severity::Warning)
     }
 
+    /// What is missing, if it is so much that a simulation would not be of this run.
+    pub fn much_missing(&self) -> Option<String> {
+        let missing = Missing::new(&self.trace);
+        what_is_missing(&missing).filter(|_| missing.share() > MUCH_MISSING)
+    }
+
+    /// Refuses a trace that lacks much of a rank: without its calls, the others would not wait for it.
+    pub fn refuse_much_missing(&self, path: &Path) -> Outcome<()> {
+        self.much_missing().map_or(Ok(()), |what| {
+            Err(Failure::bad_input(format!(
+                "{}: {what}: what the others waited for is unknown, so a simulation would not be of this run. Record it \
+                 again, or simulate what there is with --drop-unmatched",
+                path.display()
+            )))
+        })
+    }
+
     /// Warns of further runs in the folder: a command that starts MPI again leaves several traces,
     /// and only the first is read.
     pub fn warn_of_further_runs(&self, path: &Path, console: &Console) {
@@ -125,6 +143,30 @@ impl Opened {
     pub fn is_synthetic(&self) -> bool {
         self.trace.notes.iter().any(|note| note.starts_with("synthetic"))
     }
+}
+
+/// A simulation may lack this share of the run of a rank: a process that is killed loses its last calls.
+const MUCH_MISSING: f64 = 0.05;
+/// Ranks that are named if calls of them are missing.
+const MOST_NAMED: usize = 3;
+
+/// "rank 1 has no calls in the trace"; none if nothing is missing.
+pub fn what_is_missing(missing: &Missing) -> Option<String> {
+    let named = |of: &MissingRank| match of.end {
+        None => format!("rank {} has no calls in the trace", of.rank),
+        Some(end) => format!(
+            "the calls of rank {} end at {} of {}",
+            of.rank,
+            seconds(end.seconds()),
+            seconds(missing.length.seconds())
+        ),
+    };
+    let mut parts: Vec<String> = missing.ranks.iter().take(MOST_NAMED).map(named).collect();
+    let more = missing.ranks.len().saturating_sub(MOST_NAMED) as u64;
+    parts.extend(
+        (more > 0).then(|| format!("calls of {} are missing", counted(more, "other rank", "other ranks"))),
+    );
+    (!parts.is_empty()).then(|| parts.join(", and "))
 }
 
 /// Ranks with missing calls: there are findings about their streams, or these are empty.

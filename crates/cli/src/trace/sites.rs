@@ -63,8 +63,36 @@ pub fn answers(sites: &CallSites, profile: &Profile) -> (Vec<SiteAnswer>, Vec<St
 
 /// All call sites of a trace.
 pub fn places(sites: &CallSites) -> Vec<CodePlace> {
-    let mut resolver = Resolver::default();
-    (0..sites.sites.len() as SiteId).filter_map(|site| resolver.place(sites, site)).collect()
+    Named::new(sites).places.into_iter().flatten().collect()
+}
+
+/// All call sites of a trace by their numbers, and warnings about those without names.
+pub struct Named {
+    places: Vec<Option<CodePlace>>,
+    pub warnings: Vec<String>,
+}
+
+impl Named {
+    pub fn new(sites: &CallSites) -> Named {
+        let mut resolver = Resolver::default();
+        let places = (0..sites.sites.len() as SiteId).map(|site| resolver.place(sites, site)).collect();
+        Named { places, warnings: resolver.warnings() }
+    }
+
+    pub fn get(&self, site: SiteId) -> Option<&CodePlace> {
+        self.places.get(site as usize)?.as_ref()
+    }
+
+    /// " between step (app.c:40) and step (app.c:52)", the places of a cause; empty if they are unknown.
+    pub fn between(&self, sites: &[SiteId]) -> String {
+        let names: Vec<&str> = sites.iter().filter_map(|&site| Some(self.get(site)?.site.as_str())).collect();
+        match names[..] {
+            [] => String::new(),
+            [one] => format!(" at {one}"),
+            [one, other, ..] if one == other => format!(" between two calls at {one}"),
+            [one, other, ..] => format!(" between {one} and {other}"),
+        }
+    }
 }
 
 /// Debug information of the modules of a trace, read when it is first needed.

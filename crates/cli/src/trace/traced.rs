@@ -4,7 +4,7 @@ use crate::kernel::memory::{available_bytes, refuse_too_much};
 use crate::kernel::{Console, Failure, Outcome};
 use crate::simulate::collective::DataOptions;
 use crate::simulate::workload::WorkloadOptions;
-use crate::trace::file::{Work, open_trace_for, refuse_one_of_many};
+use crate::trace::file::{Opened, Work, open_trace_for, refuse_one_of_many};
 use crate::trace::reading::ReplayOptions;
 use std::cell::RefCell;
 use std::path::PathBuf;
@@ -110,7 +110,8 @@ pub fn load(request: &TraceRequest, console: &Console) -> Outcome<Replayed> {
     opened.warn_of_further_runs(&request.path, console);
     let is_synthetic = opened.is_synthetic();
     let recording = match recorded(&opened.trace, request) {
-        Err(Unusable::Unmatched(_)) if opened.is_only_cut() => {
+        Err(Unusable::Unmatched(_)) if is_cut(&opened) => {
+            opened.refuse_much_missing(&request.path)?;
             without_partners(&opened.trace, request, console)
         }
         other => other
@@ -121,6 +122,11 @@ pub fn load(request: &TraceRequest, console: &Console) -> Outcome<Replayed> {
     refuse_too_many_copies(&recording, request)?;
     let playback = Arc::new(play(recording.clone(), request)?);
     Ok(Replayed { trace, recording, playback, is_synthetic, ranks_without_a_stream })
+}
+
+/// Whether calls of recorded ranks are missing. Streams that are missing altogether are reported otherwise.
+fn is_cut(opened: &Opened) -> bool {
+    opened.is_only_cut() || opened.ranks_without_a_stream().is_empty() && opened.much_missing().is_some()
 }
 
 /// Refuses copies that do not fit into memory before they are built, which takes minutes for very many. Of a job, every

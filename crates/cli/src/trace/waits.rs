@@ -5,17 +5,20 @@ pub mod words;
 use crate::kernel::{Console, Outcome, pages};
 use crate::trace::file::{Opened, Work, open_trace_for};
 use crate::trace::plan::Waits;
+use crate::trace::sites::{CodePlace, Named};
 use crate::trace::waits::words::WRONG_ORDER;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::Path;
 use straggler_analysis::waits::{
-    Activity, Cause, CriticalPath, Efficiency, Explanation, Pattern, RankTimes, RegionWaits, Total, Totals,
-    WaitStates, unanalysed,
+    Activity, Cause, CriticalPath, Efficiency, Explanation, MissingRank, Pattern, RankTimes, RegionWaits,
+    Total, Totals, WaitStates, unanalysed,
 };
+use straggler_analysis::whatif::Variation;
 use straggler_model::{Rank, Time};
 use straggler_report::numbers::percent;
 use straggler_report::page::Page;
+use straggler_trace::messages::CallPlace;
 use straggler_trace::{Function, Trace};
 
 pub fn run(typed: &Waits, console: &Console) -> Outcome<()> {
@@ -60,16 +63,29 @@ pub struct WaitsAnswer {
     /// `late_sender_wrong_order` is a part of `late_sender`; the others add up to `waiting_seconds`.
     pub patterns: Vec<PatternAnswer>,
     pub functions: Vec<FunctionAnswer>,
+    /// Waits by the place in the program that calls, the longest first; empty if call sites were not recorded.
+    pub call_sites: Vec<SiteAnswer>,
     /// Their `seconds` add up to `waiting_seconds`.
     pub regions: Vec<RegionAnswer>,
     /// What ranks did that made others wait, the longest first. Covers all waits whose cause is known.
     pub causes: Vec<CauseAnswer>,
     pub critical_path: PathAnswer,
+    /// Whether ranks take turns in computing longest, from one synchronisation to the next.
+    pub computation_varies: bool,
+    /// Ranks of which calls are missing.
+    pub missing: Vec<MissingAnswer>,
     /// Time in other kinds of calls, whose waits cannot be attributed, the longest first.
     pub not_analysed: Vec<NotAnalysed>,
     pub ranks: Vec<RankAnswer>,
     /// Reasons to doubt the answer.
     pub warnings: Vec<String>,
+}
+
+#[derive(Debug, Serialize)]
+pub struct MissingAnswer {
+    pub rank: Rank,
+    /// When its last recorded call ended, since the start of the run; null if it has no calls.
+    pub end_seconds: Option<f64>,
 }
 
 #[derive(Debug, Serialize)]
@@ -104,6 +120,14 @@ pub struct FunctionAnswer {
 }
 
 #[derive(Debug, Serialize)]
+pub struct SiteAnswer {
+    #[serde(flatten)]
+    pub place: CodePlace,
+    #[serde(flatten)]
+    pub waits: FunctionAnswer,
+}
+
+#[derive(Debug, Serialize)]
 pub struct RegionAnswer {
     /// Null for outside of all regions.
     pub region: Option<String>,
@@ -122,7 +146,8 @@ pub struct RegionWaitAnswer {
     pub waits: FunctionAnswer,
 }
 
-/// What a rank did: `computation` in a region or between two calls, or work in a `call`.
+/// What a rank did: `computation` in a region or between two calls, work in a `call`, or a `call_without_partner`, which
+/// may have waited for calls that are missing in the trace.
 #[derive(Clone, Debug, Serialize)]
 pub struct ActivityAnswer {
     pub activity: String,
@@ -141,6 +166,8 @@ pub struct CauseAnswer {
     /// Time that others waited for this rank, and for ranks that had waited because of it.
     pub direct_seconds: f64,
     pub indirect_seconds: f64,
+    /// The call sites before and after a computation, or that of a call; empty if call sites were not recorded.
+    pub sites: Vec<String>,
 }
 
 /// The critical path; `parts` add up to it, and so do `activities` and `ranks`.
@@ -199,14 +226,24 @@ impl WaitsAnswer {
             warnings.push("the trace has no durations of MPI calls: waits are unknown".to_owned());
         }
         let sum = |of: fn(&RankTimes) -> Time| states.ranks.iter().map(|rank| of(rank).seconds()).sum();
-        let (unanalysed, run_seconds) = (unanalysed(trace), sum(|rank| rank.run));
+        let (unanalysed, run_seconds) = (unanalysed(trace, &explanation.missing), sum(|rank| rank.run));
         warnings.extend(doubt(&unanalysed, run_seconds));
+        let sites = Named::new(&trace.call_sites);
+        warnings.extend_from_slice(&sites.warnings);
+        let varies = Variation::new(trace).is_some_and(|found| found.is_from_step_to_step());
         let waiting_seconds: f64 = sum(|rank| rank.waiting);
         WaitsAnswer {
             trace: path.display().to_string(),
             program: trace.meta.program.clone(),
             synthetic: opened.is_synthetic(),
-            sentence: words::headline(states, &explanation.causes, &unanalysed, opened.is_synthetic()),
+            sentence: words::headline(
+                states,
+                explanation,
+                &unanalysed,
+                &sites,
+                varies,
+                opened.is_synthetic(),
+            ),
             processes: trace.processes(),
             run_seconds,
             computation_seconds: sum(|rank| rank.computation),
@@ -215,9 +252,12 @@ impl WaitsAnswer {
             efficiency: states.efficiency(None).map(efficiency),
             patterns: patterns(&states.total()),
             functions: functions(trace, states),
+            call_sites: call_sites(trace, states, &sites),
             regions: explanation.regions.iter().map(region).collect(),
-            causes: explanation.causes.iter().map(cause).collect(),
+            causes: explanation.causes.iter().map(|of| cause(of, &sites)).collect(),
             critical_path: critical_path(&explanation.critical_path),
+            computation_varies: varies,
+            missing: explanation.missing.ranks.iter().map(missing).collect(),
             not_analysed: not_analysed(&unanalysed),
             ranks: ranks(states, &explanation.causes),
             warnings,
@@ -228,6 +268,10 @@ impl WaitsAnswer {
     pub fn share(&self, time: f64) -> f64 {
         time / self.run_seconds.max(f64::MIN_POSITIVE)
     }
+}
+
+fn missing(of: &MissingRank) -> MissingAnswer {
+    MissingAnswer { rank: of.rank, end_seconds: of.end.map(Time::seconds) }
 }
 
 fn efficiency(of: Efficiency) -> EfficiencyAnswer {
@@ -275,20 +319,33 @@ fn patterns(totals: &Totals) -> Vec<PatternAnswer> {
     all
 }
 
-/// Waits by function, the longest first.
-fn functions(trace: &Trace, states: &WaitStates) -> Vec<FunctionAnswer> {
-    let mut sums: BTreeMap<(Function, Pattern), Total> = BTreeMap::new();
+/// Waits by function, pattern and what `place` gives for their calls, the longest first.
+fn by_function<P: Copy + Ord>(
+    trace: &Trace,
+    states: &WaitStates,
+    place: impl Fn(CallPlace) -> Option<P>,
+) -> Vec<(P, FunctionAnswer)> {
+    let mut sums: BTreeMap<(Function, Pattern, P), Total> = BTreeMap::new();
     for wait in &states.waits {
-        let Some(call) = trace.call(wait.place) else { continue };
-        sums.entry((call.function, wait.pattern)).or_default().add(wait.time);
+        let (Some(call), Some(place)) = (trace.call(wait.place), place(wait.place)) else { continue };
+        sums.entry((call.function, wait.pattern, place)).or_default().add(wait.time);
     }
-    let mut sums: Vec<((Function, Pattern), Total)> = sums.into_iter().collect();
+    let mut sums: Vec<((Function, Pattern, P), Total)> = sums.into_iter().collect();
     sums.sort_by_key(|&(key, total)| (std::cmp::Reverse(total.time), key));
-    let answer = |((function, pattern), total): ((Function, Pattern), Total)| FunctionAnswer {
-        function: function.name(),
-        waits: pattern_answer(pattern.name(), total),
+    let answer = |((function, pattern, place), total): ((Function, Pattern, P), Total)| {
+        (place, FunctionAnswer { function: function.name(), waits: pattern_answer(pattern.name(), total) })
     };
     sums.into_iter().map(answer).collect()
+}
+
+fn functions(trace: &Trace, states: &WaitStates) -> Vec<FunctionAnswer> {
+    by_function(trace, states, |_| Some(())).into_iter().map(|(_, answer)| answer).collect()
+}
+
+fn call_sites(trace: &Trace, states: &WaitStates, sites: &Named) -> Vec<SiteAnswer> {
+    let site = |place: CallPlace| trace.ranks.get(place.rank as usize)?.site(place.call as usize);
+    let all = by_function(trace, states, site).into_iter();
+    all.filter_map(|(site, waits)| Some(SiteAnswer { place: sites.get(site)?.clone(), waits })).collect()
 }
 
 fn region(of: &RegionWaits) -> RegionAnswer {
@@ -328,15 +385,19 @@ fn activity(of: &Activity) -> ActivityAnswer {
             region: region.as_ref().map(ToString::to_string),
             ..nothing
         },
+        Activity::Alone(function) => {
+            ActivityAnswer { kind: "call_without_partner", function: Some(function.name()), ..nothing }
+        }
     }
 }
 
-fn cause(of: &Cause) -> CauseAnswer {
+fn cause(of: &Cause, sites: &Named) -> CauseAnswer {
     CauseAnswer {
         rank: of.rank,
         activity: activity(&of.activity),
         direct_seconds: of.direct,
         indirect_seconds: of.indirect,
+        sites: of.sites.iter().filter_map(|&site| Some(sites.get(site)?.site.clone())).collect(),
     }
 }
 

@@ -11,9 +11,12 @@ const LEAST: f64 = 0.005;
 #[derive(Serialize)]
 pub struct Cost {
     gpus: u64,
-    /// Lost to everything that makes steps longer than with typical workers, and by each cause, in their order.
+    /// Lost to everything that makes steps longer than with typical workers.
     gpu_hours_a_day: f64,
+    /// Lost to each cause, in their order; to one that is hidden, together with those that hide it.
     causes: Vec<f64>,
+    /// Whether these are the hours of the cause together with others.
+    with_others: Vec<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     price_of_gpu_hour: Option<f64>,
 }
@@ -30,6 +33,7 @@ impl Cost {
             gpus,
             gpu_hours_a_day: hours(1.0 - 1.0 / s.max(1.0)),
             causes: answers.causes.iter().map(saved).collect(),
+            with_others: answers.causes.iter().map(|cause| cause.with_others.is_some()).collect(),
             price_of_gpu_hour,
         }
     }
@@ -51,6 +55,10 @@ impl Cost {
 
     /// What the cause with this index costs.
     pub fn of_cause(&self, cause: usize) -> String {
-        format!("Costs {}.", self.words(self.causes.get(cause).copied().unwrap_or(0.0)))
+        let hours = self.words(self.causes.get(cause).copied().unwrap_or(0.0));
+        match self.with_others.get(cause) {
+            Some(true) => format!("Together with what hides it, costs {hours}."),
+            _ => format!("Costs {hours}."),
+        }
     }
 }

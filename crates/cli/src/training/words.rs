@@ -59,7 +59,8 @@ pub fn verdict(answers: &Answers) -> String {
         // Causes that hide each other.
         Some(first) if first.with_others.is_some() => {
             let (gain, saved) = first.with_others.unwrap_or_default();
-            let all: Vec<String> = answers.causes.iter().map(phrases::summary).collect();
+            let all = first_ones(answers);
+            let all: Vec<String> = all.iter().map(|&at| phrases::summary(&answers.causes[at])).collect();
             text.push_str(&format!(
                 " Several causes hide each other: {}. Without all of them, a step would take {} instead of {}, {} \
                  less; removing one saves little.",
@@ -100,33 +101,59 @@ pub fn verdict(answers: &Answers) -> String {
     text
 }
 
-/// The causes behind the first one, in the order of their removal, each with the step that is left.
+/// The causes that the verdict names first, by index: the first, and those that hide it if it is hidden.
+fn first_ones(answers: &Answers) -> Vec<usize> {
+    let behind = answers.causes.first().map_or(&[][..], |first| &first.hidden_behind);
+    let first = (!answers.causes.is_empty()).then_some(0);
+    first.into_iter().chain(behind.iter().copied()).collect()
+}
+
+/// The causes behind the first ones, in the order of their removal, each with the step that is left.
 fn hidden(answers: &Answers) -> String {
-    let mut hidden: Vec<(&Cause, (f64, f64))> = (answers.causes.iter())
-        .skip_while(|cause| cause.with_others.is_some())
-        .filter_map(|cause| Some((cause, cause.with_others?)))
-        .collect();
-    hidden.sort_by_key(|(cause, _)| cause.hidden_behind.len());
+    let causes = &answers.causes;
+    let mut named = first_ones(answers);
+    let is_hidden = |&at: &usize| causes[at].with_others.is_some() && !named.contains(&at);
+    let mut hidden: Vec<usize> = (0..causes.len()).filter(is_hidden).collect();
+    hidden.sort_by_key(|&at| causes[at].hidden_behind.len());
+    let mut told: Vec<String> = Vec::new();
     // Causes that hide each other are removed together.
-    let told: Vec<String> = hidden
-        .chunk_by(|one, other| one.1 == other.1)
-        .map(|causes| {
-            let (first, (gain, saved)) = causes[0];
-            let named: Vec<String> = causes.iter().map(|(cause, _)| phrases::summary(cause)).collect();
-            let all = match first.hidden_behind.len() {
-                1 => "both".to_string(),
-                2 => "all three".to_string(),
-                behind => format!("all {}", behind + 1),
-            };
-            let left = seconds(answers.replayed_seconds - saved);
-            format!("{} (without {all}, a step would take {left}, {} less)", named.join("; "), percent(gain))
-        })
-        .collect();
+    for together in hidden.chunk_by(|&one, &other| causes[one].with_others == causes[other].with_others) {
+        let (gain, saved) = causes[together[0]].with_others.unwrap_or_default();
+        named.extend(together);
+        let left = seconds(answers.replayed_seconds - saved);
+        let without = without_all(answers, together, &named);
+        let summaries: Vec<String> = together.iter().map(|&at| phrases::summary(&causes[at])).collect();
+        told.push(format!(
+            "{} (without {without}, a step would take {left}, {} less)",
+            summaries.join("; "),
+            percent(gain)
+        ));
+    }
     match hidden.len() {
         0 => String::new(),
         1 => format!(" It hides another cause: {}.", told[0]),
         count => format!(" It hides {count} others: {}.", told.join("; ")),
     }
+}
+
+/// "both", "all three", or the names of what is removed with these causes, if some of it was not named before.
+fn without_all(answers: &Answers, causes: &[usize], named: &[usize]) -> String {
+    let behind = answers.causes[causes[0]].hidden_behind.iter().copied();
+    let others: Vec<usize> = behind.filter(|at| !causes.contains(at)).collect();
+    let all = others.len() + causes.len();
+    if all == named.len() && others.iter().all(|at| named.contains(at)) {
+        return match all {
+            2 => "both".into(),
+            3 => "all three".into(),
+            all => format!("all {all}"),
+        };
+    }
+    let quoted: Vec<String> = others.iter().map(|&at| quoted(&answers.causes[at])).collect();
+    format!("{} and {}", if causes.len() == 1 { "this" } else { "these" }, quoted.join(" and "))
+}
+
+fn quoted(cause: &Cause) -> String {
+    format!("\u{201c}{}\u{201d}", phrases::summary(cause))
 }
 
 /// Whether there is neither another worker nor another step to compare with.
@@ -387,8 +414,8 @@ pub fn costs(cause: &Cause, all: &[Cause]) -> String {
         None => while_it_lasts(cause),
     };
     let since = since.map(|words| format!("; {words}")).unwrap_or_default();
-    let quoted = |&place: &usize| format!("\u{201c}{}\u{201d}", phrases::summary(&all[place]));
-    let hidden = match cause.hidden_behind.iter().map(quoted).collect::<Vec<String>>().as_slice() {
+    let behind = cause.hidden_behind.iter().map(|&place| quoted(&all[place]));
+    let hidden = match behind.collect::<Vec<String>>().as_slice() {
         [] => ":".into(),
         [one] => format!(", hidden behind {one}: removing both saves"),
         several => format!(", hidden behind {}: removing all of these saves", several.join(" and ")),

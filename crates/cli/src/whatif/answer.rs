@@ -16,6 +16,7 @@ use straggler_report::numbers::{counted, percent};
 /// A simulated hypothesis.
 pub struct Simulated {
     pub text: String,
+    pub is_hypothetical: bool,
     pub ideal_network: bool,
     pub network: Network,
     pub scenario: Scenario,
@@ -61,9 +62,9 @@ pub struct WhatIfAnswer {
     /// The first hypothesis, or the unchanged run, with real messages.
     pub replayed: Option<Replayed>,
     pub warnings: Vec<String>,
-    /// Why small gains are not reliable, if the baseline is not.
+    /// Why gains are not reliable: calls are missing, or the baseline differs from the measured run.
     #[serde(skip)]
-    pub unreliable: Option<String>,
+    pub unreliable: Vec<String>,
     /// The other warnings about the simulations.
     #[serde(skip)]
     pub doubts: Vec<String>,
@@ -117,6 +118,8 @@ pub struct Waits {
 pub struct HypothesisAnswer {
     pub hypothesis: String,
     pub hypothesis_ps: u64,
+    /// A search tried it, though nothing says that it can be done: other hypotheses remove something.
+    pub hypothetical: bool,
     /// With an ideal network and no other change: a limit of what can be gained, not a change that can be made.
     pub ideal_network: bool,
     /// (identity − hypothesis) / identity: positive if it is faster.
@@ -160,12 +163,13 @@ impl WhatIfAnswer {
         let error = (*measured > Time::ZERO)
             .then(|| (identity.end.ps() as f64 - measured.ps() as f64) / measured.ps() as f64);
         let mut doubts: Vec<String> = session.base.doubt.iter().cloned().collect();
-        let unreliable = error.filter(|error| error.abs() > WELL).map(|error| {
+        let off = error.filter(|error| error.abs() > WELL).map(|error| {
             format!(
                 "the baseline differs from the measured run by {:.1} %: smaller gains are not reliable",
                 error * 100.0
             )
         });
+        let unreliable: Vec<String> = opened.much_missing().map(missing).into_iter().chain(off).collect();
         let unmodelled = UnmodelledAnswer::new(identity);
         doubts.extend(unmodelled.as_ref().filter(|found| found.is_much()).map(UnmodelledAnswer::doubt));
         for (bound, what) in DECIDED_BY_TRACE {
@@ -206,20 +210,54 @@ impl WhatIfAnswer {
             fixed_together: results.fixed.clone(),
             identity_decisions: identity.decisions.iter().map(DecisionAnswer::new).collect(),
             replayed: results.replayed.clone(),
-            warnings: [opened.warnings(&typed.trace), unreliable.iter().cloned().collect(), doubts.clone()]
-                .concat(),
+            warnings: [opened.warnings(&typed.trace), unreliable.clone(), doubts.clone()].concat(),
             unreliable,
             doubts,
             notes: identity.notes.clone(),
         }
     }
 
-    /// The largest gain first; what an ideal network would gain comes last.
+    /// The one to read first comes first.
     pub fn sorted(&self) -> Vec<&HypothesisAnswer> {
         let mut sorted: Vec<&HypothesisAnswer> = self.hypotheses.iter().collect();
-        sorted.sort_by(|a, b| a.ideal_network.cmp(&b.ideal_network).then(b.gain.total_cmp(&a.gain)));
+        let place = |one: &HypothesisAnswer| place(one.hypothetical, one.ideal_network, one.gain);
+        sorted.sort_by(|a, b| place(a).cmp(&place(b)).then(b.gain.total_cmp(&a.gain)));
         sorted
     }
+}
+
+/// Smaller gains are not worth a change.
+pub const WORTH: f64 = 0.01;
+
+/// What removes a fault and is worth it comes first, then what faster parts would gain, then changes that gain little.
+/// The last is the limit that an ideal network sets.
+fn place(is_hypothetical: bool, ideal_network: bool, gain: f64) -> u8 {
+    match gain >= WORTH {
+        _ if ideal_network => 3,
+        _ if is_hypothetical => 1,
+        true => 0,
+        false => 2,
+    }
+}
+
+impl Simulated {
+    /// The place of a hypothesis of a search among the others: the smallest is the one to read first.
+    pub fn order(&self, identity: Time) -> (u8, Time) {
+        let end = self.scenario.end;
+        (place(self.is_hypothetical, self.ideal_network, gain(end, identity)), end)
+    }
+}
+
+/// (identity − end) / identity.
+fn gain(end: Time, identity: Time) -> f64 {
+    (identity.ps() as f64 - end.ps() as f64) / identity.ps().max(1) as f64
+}
+
+/// The doubt about a trace that lacks much.
+fn missing(what: String) -> String {
+    format!(
+        "{what}: what others waited for is missing, so neither the times nor the gains are those of the program"
+    )
 }
 
 impl UnmodelledAnswer {
@@ -313,15 +351,15 @@ fn said_once(names: &[&str], what: &str) -> Option<String> {
 
 impl HypothesisAnswer {
     fn new(one: &Simulated, identity: Time, error: Option<f64>) -> HypothesisAnswer {
-        let Simulated { text, ideal_network, network, scenario, waits, notes } = one;
-        let whole = identity.ps().max(1) as f64;
+        let Simulated { text, is_hypothetical, ideal_network, network, scenario, waits, notes } = one;
         let off = Time((scenario.end.ps() as f64 * error.unwrap_or(0.0).abs()) as u64);
         let unmodelled = scenario.unmodelled.most().map_or(Time::ZERO, |(_, time)| time);
         HypothesisAnswer {
             hypothesis: text.clone(),
             hypothesis_ps: scenario.end.ps(),
+            hypothetical: *is_hypothetical,
             ideal_network: *ideal_network,
-            gain: (identity.ps() as f64 - scenario.end.ps() as f64) / whole,
+            gain: gain(scenario.end, identity),
             at_least_ps: scenario.end.since(off + unmodelled).ps(),
             at_most_ps: (scenario.end + off).ps(),
             network: NetworkAnswer::new(network),

@@ -10,6 +10,7 @@ use crate::whatif::given::Given;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 use std::str::FromStr;
+use straggler_analysis::whatif::Shares;
 use straggler_analysis::whatif::calls::{Deletion, Inserted, Insertion, collective_named};
 use straggler_analysis::whatif::messages::Filter;
 use straggler_analysis::whatif::nonblocking::{Overlap, When, is_send, twin};
@@ -146,9 +147,10 @@ pub struct Changes {
     /// Multiply the time of computation by a factor: solve=0.5, all@3=2
     #[arg(long, value_name = "PLACE=FACTOR")]
     pub scale: Vec<Scaled>,
-    /// Balance computation over the ranks, equally or by weights: smooth, solve=1,1,2,2
+    /// Balance computation over the ranks: equally, by weights, or with =steps equally between any two
+    /// synchronisations: smooth, solve=1,1,2,2, all=steps
     #[arg(long, value_name = "PLACE[=WEIGHTS]")]
-    pub balance: Vec<Weighted>,
+    pub balance: Vec<Balanced>,
     /// Remove the noise in the trace: repeated computation takes the time of its fastest tenth
     #[arg(long, value_name = "PLACE")]
     pub quieten: Vec<TypedPlace>,
@@ -272,25 +274,32 @@ impl FromStr for Scaled {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub struct Weighted {
+pub struct Balanced {
     pub place: Where,
-    pub weights: Option<Vec<f64>>,
+    pub shares: Shares,
 }
 
-impl FromStr for Weighted {
+impl FromStr for Balanced {
     type Err = String;
 
-    fn from_str(text: &str) -> Result<Weighted, String> {
-        let Some((place, weights)) = text.rsplit_once('=') else {
-            return Ok(Weighted { place: text.parse::<TypedPlace>()?.0, weights: None });
+    fn from_str(text: &str) -> Result<Balanced, String> {
+        let (place, shares) = match text.rsplit_once('=') {
+            None => (text, Shares::Equal),
+            Some((place, "steps")) => (place, Shares::EqualInEachStep),
+            Some((place, weights)) => (place, Shares::Weights(typed_weights(weights)?)),
         };
-        let weight = |text: &str| match text.trim().parse::<f64>() {
-            Ok(weight) if weight >= 0.0 && weight.is_finite() => Ok(weight),
-            _ => Err(format!("`{text}` is not a weight: give one number per rank, for example 1,1,2,2")),
-        };
-        let weights = weights.split(',').map(weight).collect::<Result<_, _>>()?;
-        Ok(Weighted { place: place.parse::<TypedPlace>()?.0, weights: Some(weights) })
+        Ok(Balanced { place: place.parse::<TypedPlace>()?.0, shares })
     }
+}
+
+fn typed_weights(weights: &str) -> Result<Vec<f64>, String> {
+    let weight = |text: &str| match text.trim().parse::<f64>() {
+        Ok(weight) if weight >= 0.0 && weight.is_finite() => Ok(weight),
+        _ => {
+            Err(format!("`{text}` is not a weight: give one number per rank, for example 1,1,2,2, or steps"))
+        }
+    };
+    weights.split(',').map(weight).collect()
 }
 
 /// `from=0-3,to=7,tag=1`. Lists of ranks are joined with +, because a comma separates keys.

@@ -4,7 +4,7 @@ use crate::kernel::{Check, Exit, Failure, Outcome, refuse_unwritable};
 use crate::latency::drawn::{LatencyOptions, TypedMeaning};
 use crate::training::plan::TableFormat;
 use crate::whatif::args::{
-    Besides, Changes, Cut, Deleted, Nonblocking, Removed, Scaled, TraceWhatIf, TypedPlace, Weighted, WhatIf,
+    Balanced, Besides, Changes, Cut, Deleted, Nonblocking, Removed, Scaled, TraceWhatIf, TypedPlace, WhatIf,
 };
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
@@ -38,6 +38,8 @@ pub struct HypothesisPlan {
     /// That file.
     pub file: Option<PathBuf>,
     pub differences: Vec<Difference>,
+    /// Whether a search tries it although nothing says that it can be done.
+    pub is_hypothetical: bool,
     pub network: Option<String>,
     pub ideal_network: bool,
     pub latency: LatencyOptions,
@@ -84,6 +86,7 @@ impl HypothesisPlan {
             name: None,
             file: None,
             differences: differences(changes),
+            is_hypothetical: false,
             network: changes.network.clone(),
             ideal_network: changes.ideal_network,
             latency: changes.latency.clone(),
@@ -95,11 +98,12 @@ impl HypothesisPlan {
 
     /// A hypothesis that a search tries.
     pub fn of_candidate(candidate: Candidate) -> HypothesisPlan {
-        let Candidate { differences, ideal_network } = candidate;
+        let Candidate { differences, is_hypothetical, ideal_network } = candidate;
         HypothesisPlan {
             name: None,
             file: None,
             differences,
+            is_hypothetical,
             network: None,
             ideal_network,
             latency: LatencyOptions::default(),
@@ -135,7 +139,11 @@ impl HypothesisPlan {
             self.noise.iter().flat_map(|noise| &noise.sources).map(|source| format!("noise {}", source.name)),
         );
         parts.extend(self.algorithms.as_ref().map(|table| format!("algorithms of {table}")));
-        if parts.is_empty() { "nothing changed".into() } else { parts.join(", ") }
+        match parts.is_empty() {
+            true => "nothing changed".into(),
+            false if self.is_hypothetical => format!("{} (hypothetical)", parts.join(", ")),
+            false => parts.join(", "),
+        }
     }
 
     /// Adds the file and the name of the hypothesis to an error about it.
@@ -204,6 +212,7 @@ impl Written {
             name: self.name,
             file: None,
             differences: differences(&changes),
+            is_hypothetical: false,
             network: self.network,
             ideal_network: self.ideal_network,
             latency,
@@ -241,8 +250,8 @@ fn differences(changes: &Changes) -> Vec<Difference> {
     for Scaled { place, factor } in changes.scale.clone() {
         all.push(Difference::Scale { place, factor });
     }
-    for Weighted { place, weights } in changes.balance.clone() {
-        all.push(Difference::Balance { place, weights });
+    for Balanced { place, shares } in changes.balance.clone() {
+        all.push(Difference::Balance { place, shares });
     }
     all.extend(changes.delete.iter().map(|Deleted(deletion)| Difference::Delete(deletion.clone())));
     all.extend(changes.insert.iter().map(|Besides(insertion)| Difference::Insert(insertion.clone())));

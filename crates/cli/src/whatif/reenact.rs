@@ -46,7 +46,10 @@ impl Scene {
         notes.iter().for_each(|note| console.note(note));
         let trace = changed.into_owned();
         let mut options = typed.reading.options(Only::All);
-        options.drop_unmatched |= opened.is_only_cut();
+        if !options.drop_unmatched {
+            opened.refuse_much_missing(&typed.trace)?;
+            options.drop_unmatched = opened.is_only_cut();
+        }
         options.spin = typed.spin.unwrap_or(options.spin);
         let scene = Scene { opened, trace, options };
         let several = scene.recording(typed, Decisions::AsRecorded)?;

@@ -87,8 +87,17 @@ pub fn sentence(answer: &WhatIfAnswer, sorted: &[&HypothesisAnswer]) -> String {
     let instead = ps(answer.identity_ps);
     let what = match sorted.len() {
         1 => format!("With {},", best.hypothesis),
+        _ if best.hypothetical => format!("No change that was tried gains 1 %. With {},", best.hypothesis),
         _ => format!("Largest gain: {}. With it,", best.hypothesis),
     };
+    let faster = sorted.iter().find(|one| one.hypothetical && !best.hypothetical && one.gain > best.gain);
+    let faster = faster.map_or_else(String::new, |faster| {
+        format!(
+            " With {}, it would be {} shorter, but nothing shows that it can be so fast.",
+            faster.hypothesis,
+            percent(faster.gain)
+        )
+    });
     let unmodelled = unmodelled(answer, best);
     let has_limit = !best.ideal_network && sorted.iter().any(|one| one.ideal_network);
     let limit = match has_limit {
@@ -99,7 +108,7 @@ pub fn sentence(answer: &WhatIfAnswer, sorted: &[&HypothesisAnswer]) -> String {
         false => String::new(),
     };
     format!(
-        "{what} the run would take {time}, not {instead} ({verdict}).{decided}{unmodelled}{limit}\n{baseline}"
+        "{what} the run would take {time}, not {instead} ({verdict}).{decided}{unmodelled}{faster}{limit}\n{baseline}"
     )
 }
 

@@ -307,6 +307,48 @@ fn a_truncated_stream_is_named_with_its_byte() {
     assert!(text.contains("error: rank 1, byte "), "{text}");
 }
 
+/// The calls of rank 1 end in the middle of the run, or its stream is empty: how long others waited for it is unknown.
+#[test]
+fn what_is_missing_comes_before_waits_and_gains() {
+    let folder = Folder::new();
+    let (mut trace, _) = directory::open(&fixtures().join("traces/halo")).unwrap();
+    let half = trace.ranks[1].calls.len() / 2;
+    trace.ranks[1].calls.truncate(half);
+    save::save(&trace, &folder.path().join("run")).unwrap();
+    let run = folder.path().join("run");
+    let first = |command: &str, begins: &str| {
+        let text = folder.run(command).good().stdout();
+        assert!(text.starts_with(begins), "{text}");
+        text
+    };
+    let cut = "the calls of rank 1 end at ";
+    let text = first("trace waits run", &format!("Waits cannot be analysed fully, because {cut}"));
+    assert!(!text.lines().next().unwrap().contains("because of rank 1"), "{text}");
+    let shown = folder.run("trace show run").good().stdout();
+    assert!(shown.contains(&format!("\nWaits cannot be analysed fully, because {cut}")), "{shown}");
+    let answer = folder.run("trace waits run --json").good().json();
+    assert!(answer["missing"][0]["rank"] == 1 && answer["missing"][0]["end_seconds"].is_f64(), "{answer:#}");
+    for command in ["whatif run --scale all=0.5", "whatif run --search", "simulate run"] {
+        folder.run(command).ends_with(3).says(cut).says("--drop-unmatched");
+    }
+    let text = first("whatif run --scale all=0.5 --drop-unmatched", &format!("warning: {cut}"));
+    assert!(
+        text.find("neither the times nor the gains").unwrap() < text.find("the run would take").unwrap(),
+        "{text}"
+    );
+    std::fs::write(file(&run, 1), "").unwrap();
+    let text = first(
+        "trace waits run",
+        "Waits cannot be analysed fully, because rank 1 has no calls in the trace. ",
+    );
+    let wait = "may itself have waited in ";
+    assert!(
+        text.contains(wait) || text.contains("No wait of a known pattern was found among the other calls"),
+        "{text}"
+    );
+    folder.run("whatif run --search").ends_with(3).says("rank 1 has no calls in the trace");
+}
+
 #[test]
 fn ranks_of_two_runs_are_told_apart() {
     let folder = Folder::new();

@@ -3,7 +3,7 @@
 use crate::outside::program::Folder;
 use straggler_model::Time;
 use straggler_trace::format::{directory, save};
-use straggler_trace::{Call, Communicator, Function, RankTrace, Trace, WORLD};
+use straggler_trace::{Call, Communicator, Details, Function, RankTrace, Trace, WORLD};
 
 #[test]
 fn the_contract_holds() {
@@ -135,6 +135,82 @@ fn a_search_ranks_what_it_tries() {
     // What an ideal network would gain is a limit, not a change: it has its own line, and comes last.
     assert!(text.contains("\nOn an ideal network it would take "), "{text}");
     assert!(text.starts_with("Largest gain: computation on rank 3 "), "{text}");
+}
+
+/// Rounds of computation and a barrier; `milliseconds` are those of a rank in a round.
+fn rounds(ranks: u32, milliseconds: impl Fn(u32, u64) -> u64) -> Trace {
+    let of_rank = |rank: u32| {
+        let (mut own, mut now) = (RankTrace::default(), Time::from_ns(1_000));
+        own.push(Call::new(Function::Init, Time::ZERO, now));
+        for round in 0..24 {
+            let mark = |function, when| Call { comm: WORLD, ..Call::new(function, when, when) };
+            own.push_with(mark(Function::RegionEnter, now), Details::named("solve"));
+            let enter = now + Time::from_ns(1_000_000 * milliseconds(rank, round));
+            own.push_with(mark(Function::RegionLeave, enter), Details::named("solve"));
+            let longest = (0..ranks).map(|rank| milliseconds(rank, round)).max().unwrap();
+            now += Time::from_ns(1_000_000 * longest + 5_000);
+            own.push(Call { comm: WORLD, ..Call::new(Function::Barrier, enter, now) });
+        }
+        own.push(Call::new(Function::Finalize, now, now));
+        own
+    };
+    let ranks: Vec<RankTrace> = (0..ranks).map(of_rank).collect();
+    let communicators = vec![Communicator::world(ranks.len() as u32)];
+    Trace { ranks, communicators, ..Trace::default() }
+}
+
+/// Half the time of a region would gain more, but nothing says that it can be had; rank 2 is slower than its peers.
+#[test]
+fn a_search_leads_with_what_can_be_repaired() {
+    let folder = Folder::new();
+    let slow = rounds(4, |rank, _| if rank == 2 { 13 } else { 10 });
+    save::save(&slow, &folder.path().join("run")).unwrap();
+    let ended = folder.run("whatif run --search").good();
+    let text = ended.stdout();
+    assert!(text.starts_with("Largest gain: computation on rank 2 × 0.769. With it, "), "{text}");
+    let faster =
+        "With computation in solve × 0.5 (hypothetical), it would be 50 % shorter, but nothing shows that";
+    assert!(text.contains(faster), "{text}");
+    let answer = folder.run("whatif run --search --json").good().json();
+    let tried = answer["hypotheses"].as_array().unwrap();
+    let hypothetical = tried.iter().filter(|one| one["hypothetical"] == true);
+    let names: Vec<&str> = hypothetical.map(|one| one["hypothesis"].as_str().unwrap()).collect();
+    assert_eq!(names, ["computation in solve × 0.5 (hypothetical)"]);
+    // Nothing to repair.
+    save::save(&rounds(4, |_, _| 10), &folder.path().join("even")).unwrap();
+    let text = folder.run("whatif even --search").good().stdout();
+    let first = "No change that was tried gains 1 %. With computation in solve × 0.5 (hypothetical), the run would take";
+    assert!(text.starts_with(first), "{text}");
+}
+
+/// Rank r is slow in every fourth round: none is to blame, and balancing whole ranks changes nothing.
+#[test]
+fn computation_that_varies_is_balanced_between_synchronisations() {
+    let folder = Folder::new();
+    let turns = rounds(4, |rank, round| if round % 4 == u64::from(rank) { 30 } else { 10 });
+    let mut unmarked = turns;
+    for rank in &mut unmarked.ranks {
+        rank.calls.retain(|call| call.details == Call::NO_DETAILS);
+    }
+    save::save(&unmarked, &folder.path().join("run")).unwrap();
+    let text = folder.run("trace waits run").good().stdout();
+    let why =
+        "because the ranks' computation varies from iteration to iteration, and none is always the slowest.";
+    assert!(text.lines().next().unwrap().contains(why), "{text}");
+    assert!(text.contains("straggler whatif run --balance all=steps"), "{text}");
+    assert_eq!(folder.run("trace waits run --json").good().json()["computation_varies"], true);
+    let gain = |balance: &str| {
+        let command = format!("whatif run --balance {balance} --base-network slingshot-11 --json");
+        folder.run(&command).good().json()["hypotheses"][0]["gain"].as_f64().unwrap()
+    };
+    assert!(gain("all").abs() < 1e-3, "{}", gain("all"));
+    // 15 ms a round instead of 30.
+    assert!((gain("all=steps") - 0.5).abs() < 2e-3, "{}", gain("all=steps"));
+    let answer = folder.run("whatif run --search --json").good().json();
+    let tried = answer["hypotheses"].as_array().unwrap();
+    let each = tried.iter().find(|one| one["hypothesis"] == "computation balanced between synchronisations");
+    assert!((each.unwrap()["gain"].as_f64().unwrap() - 0.5).abs() < 2e-3, "{answer:#}");
+    folder.run("whatif fixtures/traces/regions --balance all=step").ends_with(2).says("or steps");
 }
 
 #[test]

@@ -15,6 +15,8 @@ pub(super) enum Reason {
     AsAllreduce,
     /// Modelled as messages between the processes of an epoch.
     AsMessages,
+    /// A transfer that the next fence completes.
+    AtFence,
     Buffered,
     Synchronous,
     Probe,
@@ -60,6 +62,7 @@ impl Reason {
                  entered counts as computation"
             }
             Reason::AsMessages => "modelled as messages between the processes of the epoch",
+            Reason::AtFence => "its bytes are sent by the fence that completes it",
             Reason::Buffered => "returns at once, whatever its size; no call waits for it",
             Reason::Synchronous => "completed by a reply of 0 bytes from the receiver",
             Reason::Probe => "modelled as the receive that follows",

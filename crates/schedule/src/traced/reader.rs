@@ -7,6 +7,7 @@ use super::notes::{Notes, Reason};
 use super::options::{Decisions, Options};
 use super::reading::{ReadRank, Shared, init_exit};
 use super::recording::TracedRun;
+use super::transfers::Transfers;
 use super::translate::RankReader;
 use super::wildcards;
 use std::collections::HashMap;
@@ -22,6 +23,9 @@ impl TracedRun {
             return Err(TraceError::Empty);
         }
         check_members(trace)?;
+        let one_side = collectives::sides(&trace.communicators);
+        let side = |comm: CommId| one_side.get(comm.index()).copied().unwrap_or(comm);
+        let transfers = Transfers::new(trace, side);
         let mut shared = Shared {
             trace,
             options: *options,
@@ -29,9 +33,10 @@ impl TracedRun {
             collectives: Collectives::default(),
             notes: Notes::default(),
             complete: complete(trace),
-            one_side: collectives::sides(&trace.communicators),
+            one_side,
             reaches_out: trace.communicators.iter().map(reaches_out).collect(),
             tags: HashMap::new(),
+            transfers,
         };
         let mut ranks = Vec::with_capacity(trace.ranks.len());
         for (rank, traced) in (0..).zip(&trace.ranks) {

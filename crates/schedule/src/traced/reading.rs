@@ -6,6 +6,7 @@ use super::error::TraceError;
 use super::notes::Notes;
 use super::options::Options;
 use super::recording::{Awaited, Instruction, TracedRank};
+use super::transfers::Transfers;
 use std::collections::HashMap;
 use straggler_model::{Rank, Tag, Time};
 use straggler_trace::{Class, CommId, RankTrace, Trace};
@@ -26,6 +27,7 @@ pub(super) struct Shared<'a> {
     /// An intercommunicator has an id on each side; the smaller one stands for both.
     pub one_side: Vec<CommId>,
     pub tags: HashMap<(CommId, i64), Tag>,
+    pub transfers: Transfers,
 }
 
 /// A rank after reading.

@@ -10,12 +10,13 @@ use super::notes::Reason;
 use super::options::{Begin, Decisions, Progress};
 use super::reading::{ReadRank, ReadThread, Shared, WildReceive, assembled, init_exit};
 use super::recording::Instruction;
+use super::transfers::Windows;
 use std::collections::HashMap;
 use straggler_model::{Rank, Time};
 use straggler_trace::call::NO_COMM;
 use straggler_trace::operations::{Acted, Operations};
 use straggler_trace::{Call, Class, CommId, Communicator, Details, Function, Matched, Start};
-use windows::Window;
+use windows::SomeProcesses;
 
 /// Computation between polls is noted if it takes more than one part in this many of the run.
 const MUCH: u64 = 50;
@@ -35,10 +36,9 @@ pub(super) struct RankReader<'s, 'a> {
     seats: HashMap<CommId, Seat>,
     /// Collectives on intercommunicators, by communicator and root.
     between: HashMap<(CommId, Option<Rank>), usize>,
-    /// Windows by their number on this rank.
-    windows: HashMap<u32, Window>,
-    /// How many windows were made on each communicator.
-    made_windows: HashMap<CommId, usize>,
+    windows: Windows,
+    /// Open epochs among some processes, by the number of the window on this rank.
+    epochs: HashMap<u32, SomeProcesses>,
     /// Persistent collectives, by the call that initialised them.
     prepared: HashMap<usize, Prepared>,
     /// When the rank's clock starts.
@@ -173,8 +173,8 @@ impl<'s, 'a> RankReader<'s, 'a> {
             last_calls: traced.calls.iter().enumerate().map(|(index, call)| (call.thread, index)).collect(),
             seats: HashMap::new(),
             between: HashMap::new(),
-            windows: HashMap::new(),
-            made_windows: HashMap::new(),
+            windows: Windows::default(),
+            epochs: HashMap::new(),
             prepared: HashMap::new(),
             start,
             end: start,
@@ -325,13 +325,13 @@ impl<'s, 'a> RankReader<'s, 'a> {
             Class::Epoch { collective: true } => self.synchronise_window(site)?,
             Class::Mark => self.take_time(site),
             Class::Epoch { .. } if self.epoch(site)? => {}
+            Class::OneSided if self.transfer(site) => {}
             Class::NewComm { .. }
             | Class::FreeComm
             | Class::OneSided
             | Class::Partitioned { .. }
             | Class::Epoch { .. }
             | Class::Other => {
-                self.transfer(site);
                 self.time_only(site, Reason::TimeOnly);
             }
         }
@@ -395,19 +395,6 @@ impl<'s, 'a> RankReader<'s, 'a> {
                 Ok(empty.insert(Seat { member: member as u32, collectives: 0, prepared: 0 }))
             }
         }
-    }
-
-    /// The communicator of a call on a window.
-    fn window_communicator(&mut self, site: &Site<'_>) -> Option<CommId> {
-        let window = site.details.window;
-        let known = window.and_then(|window| self.windows.get(&window)).map(|window| window.comm);
-        let comm = if site.call.comm == NO_COMM { known? } else { site.call.comm };
-        if let (Some(window), None) = (window, known) {
-            let place = self.made_windows.entry(comm).or_default();
-            self.windows.insert(window, Window::new(comm, *place));
-            *place += 1;
-        }
-        Some(comm)
     }
 }
 

@@ -1,7 +1,8 @@
 //! What workers do during a step: they compute, communicate, wait for their hosts, or are idle.
 
 use super::Replays;
-use crate::{Job, times};
+use super::causes::blamed_delays;
+use crate::times;
 use serde::Serialize;
 use straggler_model::parallel;
 
@@ -30,10 +31,10 @@ pub struct Breakdowns {
 type Parts = [i64; 5];
 
 pub fn breakdowns(replays: &Replays<'_>) -> Breakdowns {
-    let job = replays.job;
+    let (job, blamed) = (replays.job, blamed_delays(replays.job));
     // By step and worker; `None` for workers not recorded in the step.
     let parts: Vec<Vec<Option<Parts>>> =
-        parallel::map(job.steps.len(), |step| of_step(job, step, replays.times[step].recorded));
+        parallel::map(job.steps.len(), |step| of_step(replays, step, &blamed));
     let by_step = job.steps.iter().zip(&parts);
     let recorded = (0..job.workers.len()).filter(|&worker| job.workers[worker].recorded);
     Breakdowns {
@@ -56,9 +57,16 @@ fn mean<'a>(parts: impl Iterator<Item = &'a Parts>) -> Breakdown {
     Breakdown { computing, exposed, overlapped, host, idle }
 }
 
-/// The parts of a step that takes `span`, by worker.
-fn of_step(job: &Job, step: usize, span: i64) -> Vec<Option<Parts>> {
-    let (shape, columns) = (job.shape(step), job.steps[step].columns as usize);
+/// The parts of a step, by worker. `blamed` tells for each kind whether its host is to blame for late starts.
+fn of_step(replays: &Replays<'_>, step: usize, blamed: &[bool]) -> Vec<Option<Parts>> {
+    let (job, of) = (replays.job, &replays.times[step]);
+    let (shape, columns, span) = (job.shape(step), job.steps[step].columns as usize, of.recorded);
+    // How much later than usual the host launches an operation.
+    let launched_late = |place: usize, column: usize| {
+        let op = &shape.ops[place];
+        let delay = of.delays[place * columns + column] - of.carried_by(job, step, place, column);
+        if blamed[op.kind as usize] { (delay - replays.ideal.delay(op)).max(0) } else { 0 }
+    };
     let mut places: Vec<Vec<u32>> = vec![Vec::new(); job.workers.len() / columns];
     (0..).zip(&shape.ops).for_each(|(place, op)| places[op.worker as usize].push(place));
     let mut times = [Vec::new(), Vec::new(), Vec::new()];
@@ -67,7 +75,8 @@ fn of_step(job: &Job, step: usize, span: i64) -> Vec<Option<Parts>> {
         let mut late = 0i64;
         for &place in own {
             let instance = job.instance(step, column, place as usize);
-            late = late.saturating_add(job.idle_ps.get(instance).copied().unwrap_or(0));
+            let idle = job.idle_ps.get(instance).copied().unwrap_or(0);
+            late = late.saturating_add(idle.max(launched_late(place as usize, column)));
             let role = job.kinds[shape.ops[place as usize].kind as usize].role;
             let (start, takes) = (job.start[instance], job.duration[instance]);
             if takes > 0 {

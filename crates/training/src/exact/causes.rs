@@ -27,6 +27,7 @@ pub use finding::{
     Change, Evidence, Finding, HostActivity, OperationName, OperationTime, Order, Period, StallCost,
 };
 pub use healthy::Healthy;
+pub use host::blamed_delays;
 pub use partition::Split;
 
 /// Causes with a smaller gain are not reported.

@@ -7,6 +7,11 @@
 //! Student's quantile at the degrees of freedom of Welch and Satterthwaite. The interval of the ratio is the range of
 //! ratios in it, that of the difference the range of differences: both exclude equality, or neither does. With runs
 //! on both sides, the interval of the ratio is Welch's on the logarithms of the runs.
+//!
+//! Student's quantile of three runs that jump between microseconds and milliseconds reaches seconds, which no
+//! observation supports. So no interval reaches farther beyond the values of the runs than these differ from each
+//! other. That cuts off next to nothing where runs vary evenly: with three, Student's interval reaches at most 1.1 times
+//! their range beyond them.
 
 use super::{Distribution, Draws};
 use crate::latency::variation::student;
@@ -43,7 +48,12 @@ pub struct Estimate {
     /// Standard deviations on the scale, towards smaller and towards larger values.
     deviations: [f64; 2],
     freedom: f64,
+    /// What the values of runs support.
+    supported: Ends,
 }
+
+/// Without runs, the trials support any value.
+const ANY: Ends = (f64::NEG_INFINITY, f64::INFINITY);
 
 /// Points on a quarter of the ellipse.
 const ANGLES: u32 = 64;
@@ -56,27 +66,47 @@ impl Estimate {
         if one.variation.between_runs {
             let means: Vec<f64> = one.runs.iter().map(|run| scale.on(run.mean_ps)).collect();
             let (_, deviation) = mean(&means);
-            return Some(Estimate { ends, scale, deviations: [deviation; 2], freedom: one.freedom() });
+            let supported = supported(one.runs.iter().map(|run| (run.mean_ps, run.mean_ps)), one.min_ps, 0.0);
+            let freedom = one.freedom();
+            return Some(Estimate { ends, scale, deviations: [deviation; 2], freedom, supported });
         }
         let variance = one.variance_ps2? / count * one.variation.mean;
         let deviations = [variance.sqrt() / one.mean_ps.max(1.0); 2];
-        Some(Estimate { ends, scale, deviations, freedom: one.freedom().min(count - 1.0) })
+        let freedom = one.freedom().min(count - 1.0);
+        Some(Estimate { ends, scale, deviations, freedom, supported: ANY })
     }
 
     /// The interval of this side alone.
     pub fn interval(&self) -> [f64; 2] {
         let size = size(&[self], 1.0);
-        [self.lower(size), self.upper(size)]
+        [self.lower(size, true), self.upper(size, true)]
     }
 
-    fn lower(&self, deviations: f64) -> f64 {
+    /// Whether the runs differ so much that the interval ends where they no longer support it.
+    pub fn is_cut(&self) -> bool {
+        let size = size(&[self], 1.0);
+        let (low, high) = self.supported;
+        self.reach_down(size) < CUT * low || self.reach_up(size) * CUT > high
+    }
+
+    fn lower(&self, deviations: f64, supported: bool) -> f64 {
+        let low = self.reach_down(deviations);
+        if supported { low.max(self.supported.0).min(self.ends.0) } else { low }
+    }
+
+    fn upper(&self, deviations: f64, supported: bool) -> f64 {
+        let high = self.reach_up(deviations);
+        if supported { high.min(self.supported.1).max(self.ends.1) } else { high }
+    }
+
+    fn reach_down(&self, deviations: f64) -> f64 {
         match self.scale {
             Scale::Logarithm => self.ends.0 * (-deviations * self.deviations[0]).exp(),
             Scale::Plain => self.ends.0 - deviations * self.deviations[0],
         }
     }
 
-    fn upper(&self, deviations: f64) -> f64 {
+    fn reach_up(&self, deviations: f64) -> f64 {
         match self.scale {
             Scale::Logarithm => self.ends.1 * (deviations * self.deviations[1]).exp(),
             Scale::Plain => self.ends.1 + deviations * self.deviations[1],
@@ -88,14 +118,34 @@ impl Estimate {
     }
 }
 
+/// An interval is cut if it would reach beyond what runs support by more than this factor.
+const CUT: f64 = 0.5;
+
+/// The range of values that runs support: at most as far beyond them as they differ, or as bins are wide. No time is
+/// shorter than 0: then `least`, the shortest trial, is the limit.
+fn supported(runs: impl Iterator<Item = Ends>, least: f64, half_bin: f64) -> Ends {
+    let widest = |all: Ends, run: Ends| (all.0.min(run.0), all.1.max(run.1));
+    let (low, high) = runs.fold((f64::INFINITY, f64::NEG_INFINITY), widest);
+    let range = high - low + BINS * half_bin;
+    (if low > range { low - range } else { least.min(low) }, high + range)
+}
+
+/// Student's interval of three runs in the same bin reaches this many halves of the bin.
+const BINS: f64 = 2.5;
+
 /// The intervals of second minus first and of second / first, with 95 % confidence for this many statements together.
 pub fn intervals([first, second]: [&Estimate; 2], statements: f64) -> ([f64; 2], [f64; 2]) {
     let size = size(&[first, second], statements);
+    // With more confidence than 95 % for each statement, intervals reach farther.
+    let supported = statements <= 1.0;
     let pairs = (0..=ANGLES).map(|step| {
         let angle = f64::from(step) / f64::from(ANGLES) * std::f64::consts::FRAC_PI_2;
         let (sine, cosine) = angle.sin_cos();
         let [one, other] = [sine, cosine].map(|part| part * size);
-        [(first.upper(one), second.lower(other)), (first.lower(one), second.upper(other))]
+        [
+            (first.upper(one, supported), second.lower(other, supported)),
+            (first.lower(one, supported), second.upper(other, supported)),
+        ]
     });
     let (mut difference, mut ratio) =
         ([f64::INFINITY, f64::NEG_INFINITY], [f64::INFINITY, f64::NEG_INFINITY]);
@@ -174,8 +224,13 @@ impl<'a> Rows<'a> {
             .map(|(low, high)| (scale.on(low), scale.on(high)))
             .unzip();
         let half: f64 = places.iter().map(|&place| self.half_bin(self.levels[place])).sum();
+        let mut of_runs = ANY;
         let (ends, deviations) = if self.one.variation.between_runs {
             let ((low, below), (high, above)) = (mean(&lows), mean(&highs));
+            if scale == Scale::Logarithm {
+                let least = if places.len() == 1 { self.one.min_ps } else { 0.0 };
+                of_runs = supported(self.rows.iter().map(|row| number(row)), least, half);
+            }
             ((scale.back(low), scale.back(high)), [below, above])
         } else {
             let own: Vec<Ends> = self.levels.iter().map(|&level| self.one.quantile_ends(level)).collect();
@@ -185,7 +240,7 @@ impl<'a> Rows<'a> {
         // A time is anywhere in its bin with the same probability.
         let within = half / 3f64.sqrt() / if scale == Scale::Logarithm { ends.0.max(1.0) } else { 1.0 };
         let deviations = deviations.map(|deviation| deviation.hypot(within));
-        Estimate { ends, scale, deviations, freedom: self.one.freedom() }
+        Estimate { ends, scale, deviations, freedom: self.one.freedom(), supported: of_runs }
     }
 
     fn half_bin(&self, q: f64) -> f64 {

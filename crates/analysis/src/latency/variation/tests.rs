@@ -1,5 +1,5 @@
 use super::*;
-use crate::latency::compare::Direction;
+use crate::latency::compare::{Direction, mean_interval, quantile_interval};
 use crate::latency::draws::Draws;
 use crate::latency::gate::GateOutcome;
 use crate::latency::samples::{histogram, lognormal};
@@ -214,6 +214,27 @@ fn runs_that_do_not_overlap_differ() {
     });
     let power = power.count();
     assert!(power >= 44, "{power} of 50");
+}
+
+/// Three runs at 5 µs, 5 µs and 5 ms say nothing about seconds, which Student's interval of their logarithms reaches.
+#[test]
+fn intervals_do_not_exceed_what_runs_support() {
+    let levels = |levels: [f64; 3]| spread(1, 3, 0.05, 100, move |run, _| levels[run as usize] / 5.0);
+    let [steady, jumping] = [[5.0, 5.1, 4.9], [5.0, 5.0, 5000.0]].map(levels);
+    let found = Comparison::new(&steady, &jumping, 1);
+    let median = found.at(0.5).unwrap();
+    let [low, high] = median.interval_ps.map(|ps| ps / 1e6);
+    assert!(-1.0 < low && low < 0.0 && 5000.0 < high && high < 10_000.0, "{low} {high} µs");
+    assert_eq!(median.few_runs, [false, true]);
+    let (_, [low, high]) = quantile_interval(&jumping, 0.5, 1);
+    assert!(4e6 < low && high < 10_100e6, "{low} {high}");
+    let [low, high] = mean_interval(&jumping).unwrap();
+    assert!(4e6 < low && high < 10_100e6, "{low} {high}");
+    assert_eq!(Comparison::new(&steady, &steady, 1).at(0.5).unwrap().few_runs, [false, false]);
+    // Ordinary variation of 10 % from run to run is left as it is.
+    let vary = levels([9.0, 10.0, 11.0]);
+    let [low, high] = quantile_interval(&vary, 0.5, 1).1.map(|ps| ps / 1e6);
+    assert!((low - 7.70).abs() < 0.1 && (high - 12.8).abs() < 0.15, "{low} {high}");
 }
 
 /// One side varies between microseconds and milliseconds: verdict, table and gates agree whether the medians differ.

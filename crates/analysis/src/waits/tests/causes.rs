@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use straggler_model::{Rank, Time};
 use straggler_trace::messages::CallPlace;
 use straggler_trace::profile::RegionName;
+use straggler_trace::sites::{Module, Unifier};
 use straggler_trace::{Call, Details, Function, RankTrace, Trace};
 
 fn causes(trace: &Trace) -> Vec<Cause> {
@@ -86,6 +87,29 @@ fn the_excess_is_taken_by_activity() {
     let (ps, since) = (19.0 / 29.0, "computation from MPI_Recv to MPI_Send".to_owned());
     let told = as_numbers(&trace(ranks));
     assert_eq!(told[1], (1, since, (ps * 28.0_f64).round() as u64, 0), "{told:?}");
+}
+
+/// Both ranks compute for 100 µs between the barriers at sites 0 and 1; back from 1 to 0, rank 1 computes for 60 µs and
+/// rank 0 for 10.
+#[test]
+fn a_cause_lies_where_its_rank_computes_longer_than_others() {
+    let mut ranks = [RankTrace::default(), RankTrace::default()];
+    let mut now = [100, 100];
+    for turn in 0..6 {
+        let end = now[0].max(now[1]) + 1;
+        for (rank, now) in ranks.iter_mut().zip(now) {
+            rank.push(collective(Function::Barrier, now, end, -1));
+            rank.sites.push(turn % 2);
+        }
+        now = if turn % 2 == 0 { [end + 100; 2] } else { [end + 10, end + 60] };
+    }
+    let mut trace = trace(ranks.into());
+    let mut unifier = Unifier::default();
+    let module = Module { path: "solve".into(), ..Module::default() };
+    let sites = [0x40, 0x80].map(|offset| unifier.site(&module, offset));
+    trace.call_sites = unifier.finish();
+    let found = causes(&trace);
+    assert_eq!((found[0].rank, &found[0].sites[..]), (1, &[sites[1], sites[0]][..]), "{found:?}");
 }
 
 proptest! {

@@ -30,12 +30,15 @@ fn computation_is_scaled_where_it_is_said() {
 fn weights_share_the_computation() {
     let trace = figure_4(FOO, [1, 2, 3]);
     let mut gaps = Gaps::new(&trace);
-    assert_eq!(gaps.balance(&trace, &region("foo"), Some(&[0.0, 1.0, 1.0, 2.0])), Ok(Balanced::Each));
+    assert_eq!(
+        gaps.balance(&trace, &region("foo"), &Shares::Weights(vec![0.0, 1.0, 1.0, 2.0])),
+        Ok(Balanced::Each)
+    );
     assert_eq!(gaps, Gaps::new(&figure_4([0, 339, 339, 678], [1, 2, 3])));
-    let error = gaps.balance(&trace, &region("foo"), Some(&[1.0, 1.0])).unwrap_err();
+    let error = gaps.balance(&trace, &region("foo"), &Shares::Weights(vec![1.0, 1.0])).unwrap_err();
     assert_eq!(error, WhatIfError::Weights { given: 2, ranks: 4 });
     // Only rank 0 enters this region.
-    assert_eq!(gaps.balance(&trace, &region("work"), None), Ok(Balanced::Each));
+    assert_eq!(gaps.balance(&trace, &region("work"), &Shares::Equal), Ok(Balanced::Each));
 }
 
 #[test]

@@ -154,8 +154,8 @@ fn regions_that_compute_stay_when_their_tests_go() {
 #[test]
 fn what_counts_for_nothing_is_told() {
     let traced = figure_4(FOO, [1, 2, 3]);
-    let weights = Some(vec![1.0, 1.0, 0.0, 2.0]);
-    let (_, notes) = apply_all(&traced, &[Difference::Balance { place: region("work"), weights }]).unwrap();
+    let shares = Shares::Weights(vec![1.0, 1.0, 0.0, 2.0]);
+    let (_, notes) = apply_all(&traced, &[Difference::Balance { place: region("work"), shares }]).unwrap();
     assert_eq!(notes, ["ranks 1, 3 never compute in work: their weights are ignored"]);
     let (_, notes) = apply_all(
         &super::differences::two_messages(),

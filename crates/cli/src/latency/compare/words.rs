@@ -262,6 +262,21 @@ pub fn few_cycles(series: &[SeriesAnswer]) -> Option<String> {
     })
 }
 
+/// Warns if runs are too few for how much they differ.
+pub fn few_runs(series: &[SeriesAnswer]) -> Option<String> {
+    let mut all = series.iter().flat_map(|one| &one.comparisons);
+    let few = |one: &FileAnswer| {
+        let median = one.comparison.at(0.5)?;
+        let sides = ['A', one.letter].into_iter().zip(one.comparison.variation).zip(median.few_runs);
+        sides.filter(|(_, few)| *few).map(|((letter, variation), _)| (letter, variation.runs)).next()
+    };
+    let (letter, runs) = all.find_map(few)?;
+    Some(format!(
+        "the {runs} runs of {letter} are too few for how much they differ: intervals end where no run supports longer or \
+         shorter times, and the next run may lie elsewhere; measure more runs"
+    ))
+}
+
 /// Warns if quantiles lie outside the bins.
 pub fn outside(series: &[SeriesAnswer]) -> Option<String> {
     let levels = series.iter().flat_map(|one| &one.comparisons).flat_map(|one| &one.comparison.quantiles);

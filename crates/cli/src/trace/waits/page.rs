@@ -207,6 +207,9 @@ pub fn page(answer: &WaitsAnswer, opened: &Opened, states: &WaitStates, explanat
     let mut how = Section::new("Waits by kind and place");
     how.add(words::patterns(answer).titled("Patterns", &command));
     how.add(words::functions(&answer.functions).titled("Functions", &command));
+    if !answer.call_sites.is_empty() {
+        how.add(words::call_sites(&answer.call_sites).titled("Call sites", &command));
+    }
     let regions = words::waits_of_regions(answer, MOST_ROWS).titled("Regions", &command);
     how.add(regions.with_note("A wait belongs to the innermost region marked by the program."));
     how.add(words::ranks(&answer.ranks).titled("Ranks", &command));

@@ -1,10 +1,14 @@
 //! Wait states as text.
 
+use crate::kernel::quoted;
+use crate::trace::file::what_is_missing;
+use crate::trace::sites::Named;
 use crate::trace::waits::{
-    CauseAnswer, EfficiencyAnswer, FunctionAnswer, NotAnalysed, PathActivityAnswer, RankAnswer, WaitsAnswer,
+    CauseAnswer, EfficiencyAnswer, FunctionAnswer, NotAnalysed, PathActivityAnswer, RankAnswer, SiteAnswer,
+    WaitsAnswer,
 };
 use std::collections::BTreeMap;
-use straggler_analysis::waits::{Activity, Cause, Pattern, Total, WaitStates};
+use straggler_analysis::waits::{Activity, Cause, Explanation, Missing, Pattern, Total, WaitStates};
 use straggler_model::{Rank, Time};
 use straggler_report::numbers::{counted, grouped, percent, seconds};
 use straggler_report::{Cell, Columns, Table};
@@ -26,8 +30,10 @@ const LARGE: f64 = 0.3;
 /// "Ranks wait 12 % of their time; 67 % of it because rank 3 computes too long in solve."
 pub fn headline(
     states: &WaitStates,
-    causes: &[Cause],
+    explanation: &Explanation,
     unanalysed: &[(Function, Total)],
+    sites: &Named,
+    varies: bool,
     synthetic: bool,
 ) -> String {
     let sum =
@@ -35,8 +41,10 @@ pub fn headline(
     let waiting = sum(&|rank| states.ranks[rank].waiting);
     let run = sum(&|rank| states.ranks[rank].run);
     let note = if synthetic { " (synthetic)" } else { "" };
+    let missing = missing(&explanation.missing);
     if waiting <= 0.0 {
-        return format!("No wait of a known pattern was found in the run{note}.");
+        let place = if missing.is_some() { "among the other calls" } else { "in the run" };
+        return format!("{}No wait of a known pattern was found {place}{note}.", missing.unwrap_or_default());
     }
     let share = percent(waiting / run.max(f64::MIN_POSITIVE));
     let other: f64 = unanalysed.iter().map(|(_, total)| total.time.seconds()).sum();
@@ -44,12 +52,33 @@ pub fn headline(
         other if other > 0.02 => format!("; another {} is in calls that are not analysed", percent(other)),
         _ => String::new(),
     };
-    let why = why(causes, unanalysed, waiting)
+    let in_turn = varies.then(|| in_turn(&explanation.causes, waiting)).flatten();
+    let why = in_turn
+        .or_else(|| why(&explanation.causes, unanalysed, sites, waiting))
         .unwrap_or_else(|| format!("{} is the largest part", largest(states)));
-    format!("Ranks wait {share} of their time{note}; {why}{other}.")
+    format!("{}Ranks wait {share} of their time{note}; {why}{other}.", missing.unwrap_or_default())
 }
 
-fn why(causes: &[Cause], unanalysed: &[(Function, Total)], waiting: f64) -> Option<String> {
+/// "Waits cannot be analysed fully, because rank 1 has no calls in the trace. "
+fn missing(missing: &Missing) -> Option<String> {
+    what_is_missing(missing).map(|what| format!("Waits cannot be analysed fully, because {what}. "))
+}
+
+/// "80 % of it because the ranks' computation varies from iteration to iteration": no rank is to blame.
+fn in_turn(causes: &[Cause], waiting: f64) -> Option<String> {
+    let computes =
+        |cause: &&Cause| matches!(cause.activity, Activity::Region(_) | Activity::Between(Some(_), Some(_)));
+    let cost: f64 = causes.iter().filter(computes).map(Cause::total).sum();
+    (cost >= LARGE * waiting).then(|| {
+        format!(
+            "{} of it because the ranks' computation varies from iteration to iteration, and none is always the slowest",
+            percent(cost / waiting)
+        )
+    })
+}
+
+fn why(causes: &[Cause], unanalysed: &[(Function, Total)], sites: &Named, waiting: f64) -> Option<String> {
+    let too_long = |cause: &Cause| too_long(&cause.activity, unanalysed) + &sites.between(&cause.sites);
     let of_waits = |cost: f64| percent(cost / waiting);
     let (mut activities, mut ranks): (BTreeMap<&Activity, f64>, BTreeMap<Rank, f64>) = Default::default();
     for cause in causes {
@@ -64,16 +93,14 @@ fn why(causes: &[Cause], unanalysed: &[(Function, Total)], waiting: f64) -> Opti
     if let Some((rank, cost)) = longest(ranks).filter(|(_, cost)| stands_out(cost)) {
         let first = first.filter(|first| first.rank == rank);
         let all = of_waits(cost);
-        return Some(
-            match first.map(|first| (of_waits(first.total()), too_long(&first.activity, unanalysed))) {
-                None => format!("{all} of it because rank {rank} is late"),
-                Some((part, verb)) if part == all => format!("{all} of it because rank {rank} {verb}"),
-                Some((part, verb)) => format!("{all} of it because of rank {rank}, which {verb} ({part})"),
-            },
-        );
+        return Some(match first.map(|first| (of_waits(first.total()), too_long(first))) {
+            None => format!("{all} of it because rank {rank} is late"),
+            Some((part, verb)) if part == all => format!("{all} of it because rank {rank} {verb}"),
+            Some((part, verb)) => format!("{all} of it because of rank {rank}, which {verb} ({part})"),
+        });
     }
     if let Some(first) = first {
-        let (share, verb) = (of_waits(first.total()), too_long(&first.activity, unanalysed));
+        let (share, verb) = (of_waits(first.total()), too_long(first));
         return Some(format!("{share} of it because rank {} {verb}", first.rank));
     }
     let (activity, cost) = longest(activities)?;
@@ -97,6 +124,9 @@ fn too_long(activity: &Activity, unanalysed: &[(Function, Total)]) -> String {
         Activity::Call(function, _) if unanalysed.iter().any(|(other, _)| other == function) => {
             format!("takes long in {function} (whether it waits there is not analysed)")
         }
+        Activity::Alone(function) => {
+            format!("may itself have waited in {function} for a rank whose calls are missing")
+        }
         Activity::Call(function, None) => format!("takes too long in {function}"),
         Activity::Call(function, Some(region)) => format!("takes too long in {function} in {region}"),
     }
@@ -109,7 +139,7 @@ fn is_poll(function: Function) -> bool {
 fn noun(activity: &Activity) -> String {
     match activity {
         Activity::Between(None, Some(next)) => format!("the time they reach their first call, {next}"),
-        Activity::Call(function, _) => format!("their time in {function}"),
+        Activity::Call(function, _) | Activity::Alone(function) => format!("their time in {function}"),
         other => other.to_string(),
     }
 }
@@ -147,6 +177,17 @@ pub fn functions(functions: &[FunctionAnswer]) -> Table {
         .build()
 }
 
+/// The same by the place in the program that calls.
+pub fn call_sites(sites: &[SiteAnswer]) -> Table {
+    Columns::over(sites)
+        .text("waits at", |row| &row.place.site)
+        .text("function", |row| row.waits.function)
+        .text("pattern", |row| plain(row.waits.waits.pattern))
+        .number("waits", |row| Cell::count(row.waits.waits.count))
+        .number("time", |row| Cell::seconds(row.waits.waits.seconds))
+        .build()
+}
+
 /// Totals of the regions.
 pub fn regions(answer: &WaitsAnswer, most: usize) -> Table {
     Columns::over(answer.regions.iter().take(most))
@@ -176,8 +217,12 @@ fn named(region: Option<&str>) -> &str {
 
 pub fn causes(answer: &WaitsAnswer, most: usize) -> Table {
     let total = |cause: &CauseAnswer| cause.direct_seconds + cause.indirect_seconds;
-    Columns::over(answer.causes.iter().take(most))
-        .text("root cause", |row| &row.activity.activity)
+    let mut columns =
+        Columns::over(answer.causes.iter().take(most)).text("root cause", |row| &row.activity.activity);
+    if answer.causes.iter().any(|cause| !cause.sites.is_empty()) {
+        columns = columns.text("where", |row| row.sites.join(" to "));
+    }
+    columns
         .number("rank", |row| Cell::id(row.rank))
         .number("direct", |row| Cell::seconds(row.direct_seconds))
         .number("indirect", |row| Cell::seconds(row.indirect_seconds))
@@ -221,6 +266,7 @@ pub fn words(answer: &WaitsAnswer) -> String {
     let mut parts = vec![first(answer)];
     if answer.waiting_seconds > 0.0 {
         parts.extend([patterns(answer).to_string(), functions(&answer.functions).to_string()]);
+        parts.extend(site_table(answer));
         parts.extend(region_table(answer));
         parts.extend(cause_table(answer));
     }
@@ -228,6 +274,12 @@ pub fn words(answer: &WaitsAnswer) -> String {
     parts.push(path_table(answer));
     parts.extend(answer.efficiency.as_ref().map(efficiency));
     parts.extend(not_analysed(answer));
+    parts.extend(answer.computation_varies.then(|| {
+        format!(
+            "What balancing each iteration would gain: straggler whatif {} --balance all=steps\n",
+            quoted(&answer.trace)
+        )
+    }));
     parts.join("\n")
 }
 
@@ -238,7 +290,11 @@ fn first(answer: &WaitsAnswer) -> String {
     let longest = whole.max_by(|one, other| one.seconds.total_cmp(&other.seconds));
     if let Some(longest) = longest.filter(|pattern| pattern.seconds > 0.0) {
         let share = percent(answer.share(longest.seconds));
-        text += &format!(" The largest part is {} ({share}).", plain(longest.pattern));
+        let site = answer.call_sites.iter().find(|site| site.waits.waits.pattern == longest.pattern);
+        let site = site.map_or_else(String::new, |site| {
+            format!(", longest in {} at {}", site.waits.function, site.place.site)
+        });
+        text += &format!(" The largest part is {} ({share}){site}.", plain(longest.pattern));
     }
     let most = |of: fn(&RankAnswer) -> f64| answer.ranks.iter().rev().max_by(|a, b| of(a).total_cmp(&of(b)));
     if let Some(rank) = most(|rank| rank.waiting_seconds).filter(|rank| rank.waiting_seconds > 0.0) {
@@ -248,26 +304,33 @@ fn first(answer: &WaitsAnswer) -> String {
     text + "\n"
 }
 
+/// The table of call sites; None if they were not recorded.
+fn site_table(answer: &WaitsAnswer) -> Option<String> {
+    let sites = &answer.call_sites;
+    let more = more(sites.len(), MOST_ROWS, "call site", "call sites");
+    (!sites.is_empty()).then(|| format!("{}{more}", call_sites(&sites[..sites.len().min(MOST_ROWS)])))
+}
+
 /// The table of regions; None if the program marks none.
 fn region_table(answer: &WaitsAnswer) -> Option<String> {
     answer.regions.iter().find(|region| region.region.is_some())?;
-    let more = more(answer.regions.len(), MOST_ROWS, ["region", "regions"]);
+    let more = more(answer.regions.len(), MOST_ROWS, "region", "regions");
     Some(format!("{}{more}", regions(answer, MOST_ROWS)))
 }
 
 fn cause_table(answer: &WaitsAnswer) -> Option<String> {
     answer.causes.first()?;
-    let more = more(answer.causes.len(), MOST_ROWS, ["cause", "causes"]);
+    let more = more(answer.causes.len(), MOST_ROWS, "cause", "causes");
     Some(format!("{}{more}", causes(answer, MOST_ROWS)))
 }
 
 fn rank_table(answer: &WaitsAnswer) -> String {
     let first = &answer.ranks[..answer.ranks.len().min(MOST_RANKS)];
-    format!("{}{}", ranks(first), more(answer.ranks.len(), MOST_RANKS, ["rank", "ranks"]))
+    format!("{}{}", ranks(first), more(answer.ranks.len(), MOST_RANKS, "rank", "ranks"))
 }
 
 fn path_table(answer: &WaitsAnswer) -> String {
-    let more = more(answer.critical_path.activities.len(), MOST_ROWS, ["activity", "activities"]);
+    let more = more(answer.critical_path.activities.len(), MOST_ROWS, "activity", "activities");
     format!("{}{more}{}\n", critical_path(answer, MOST_ROWS), path_words(answer))
 }
 
@@ -284,11 +347,12 @@ pub fn path_words(answer: &WaitsAnswer) -> String {
     )
 }
 
-fn more(count: usize, shown: usize, [one, many]: [&str; 2]) -> String {
+/// "… and 1 more cause".
+fn more(count: usize, shown: usize, one: &str, several: &str) -> String {
     match count.saturating_sub(shown) {
         0 => String::new(),
         1 => format!("  … and 1 more {one}\n"),
-        rest => format!("  … and {} more {many}\n", grouped(rest as u64)),
+        rest => format!("  … and {} more {several}\n", grouped(rest as u64)),
     }
 }
 

@@ -3,6 +3,7 @@
 use super::calls::init;
 use super::*;
 use crate::traced::{Decisions, Instruction};
+use crate::workloads::Only;
 use straggler_trace::call::{NO_COMM, special};
 use straggler_trace::{CommId, Neighbors};
 
@@ -381,6 +382,57 @@ fn epochs_of_some_processes() {
         .map(|one| one.0.clone())
         .collect::<Vec<_>>();
     assert_eq!(names, ["MPI_Win_complete", "MPI_Win_post", "MPI_Win_start", "MPI_Win_wait"]);
+}
+
+/// Two processes between two fences: rank 0 puts 64 and 36 bytes and fetches 8, and rank 1 accumulates 5. Before the
+/// first fence, and under a lock, transfers have no model.
+#[test]
+fn fences_send_what_was_moved() {
+    let on = |function, enter: u64| {
+        let rare = Rare { window: Some(0), ..Rare::default() };
+        with(call(function, enter, enter + 1), Details::from(rare))
+    };
+    let moves = |function, enter, peer, sent, received| {
+        let rare = Rare { window: Some(0), ..Rare::default() };
+        with(Call { sent, received, ..message(function, enter, enter + 3, peer, 0, 0) }, Details::from(rare))
+    };
+    let fences = |first: Vec<_>, last: Vec<_>| {
+        let head = vec![init(), on(Function::Win_create, 10), on(Function::Win_fence, 20)];
+        rank(
+            [head, first, vec![on(Function::Win_fence, 50)], last, vec![on(Function::Win_fence, 90)]]
+                .concat(),
+        )
+    };
+    let origin = vec![
+        moves(Function::Put, 31, 1, 64, 0),
+        moves(Function::Get, 35, 1, 0, 8),
+        moves(Function::Rput, 39, 1, 36, 0),
+        moves(Function::Put, 43, 0, 1000, 0),
+    ];
+    let locked =
+        vec![on(Function::Win_lock, 60), moves(Function::Put, 61, 1, 7, 0), on(Function::Win_unlock, 65)];
+    let other = vec![moves(Function::Accumulate, 33, 0, 5, 0)];
+    let trace = traced(vec![fences(origin, locked), fences(other, vec![])]);
+    let recording = record(&trace).unwrap();
+    let sent = |rank: u32| -> Vec<(u32, u64, u32)> {
+        let instructions = recording.rank(rank).instructions().iter().zip(0..);
+        let send = |(instruction, number): (&Instruction, u32)| match *instruction {
+            Instruction::Send { to, bytes, .. } => Some((to, bytes, recording.rank(rank).origin(number))),
+            _ => None,
+        };
+        instructions.filter_map(send).collect()
+    };
+    // The second fence is call 7 of rank 0 and call 4 of rank 1.
+    assert_eq!((sent(0), sent(1)), (vec![(1, 100, 7)], vec![(0, 13, 4)]));
+    assert_eq!(crate::validate::validate(&played(&trace, &Options::default(), 3)), vec![]);
+    // A transfer to itself and all under the lock count with their times.
+    let names: Vec<(&str, u64)> =
+        recording.unmodelled().functions.iter().map(|one| (one.0.as_str(), one.1)).collect();
+    assert_eq!(names, [("MPI_Put", 2), ("MPI_Win_lock", 1), ("MPI_Win_unlock", 1)]);
+    let notes = recording.notes().join("\n");
+    assert!(notes.contains("1 × MPI_Get: its bytes are sent by the fence"), "{notes}");
+    let only = Options { only: Only::P2p, ..Options::default() };
+    assert_eq!(crate::validate::validate(&played(&trace, &only, 1)), vec![]);
 }
 
 /// A loop that polls and marks a region: short gaps are waiting, also around the marks.

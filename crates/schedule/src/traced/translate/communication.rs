@@ -14,7 +14,7 @@ use straggler_model::{Rank, Tag, Time};
 use straggler_trace::call::{NO_COMM, special};
 use straggler_trace::operations::Operation as Traced;
 use straggler_trace::{
-    Call, Class, Collective, CommId, Communicator, Details, Matched, Mode, Neighbors, Start,
+    Call, Class, Collective, CommId, Communicator, Details, Function, Matched, Mode, Neighbors, Start,
 };
 
 /// Internal tag of neighbourhood collectives; tags of programs are not negative.
@@ -394,7 +394,13 @@ impl<'a> RankReader<'_, 'a> {
     }
 
     pub(super) fn synchronise_window(&mut self, site: &Site<'_>) -> Result<(), TraceError> {
-        match self.window_communicator(site).filter(|_| self.shared.options.only != Only::P2p) {
+        let window = self.windows.at(site.details, site.call.comm, site.call.function);
+        if let Some(window) = window.filter(|_| site.call.function == Function::Win_fence) {
+            self.complete_transfers(site, window)?;
+        }
+        let comm =
+            if site.call.comm == NO_COMM { window.map(|window| window.comm) } else { Some(site.call.comm) };
+        match comm.filter(|_| self.shared.options.only != Only::P2p) {
             Some(comm) => {
                 self.shared.notes.count(Reason::AsBarrier, site.call.function);
                 self.join_plainly(site, comm, Operation::Barrier, 0)

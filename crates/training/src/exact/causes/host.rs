@@ -3,7 +3,7 @@
 use super::super::TimedOp;
 use super::since::Rise;
 use super::{Candidate, CauseKind, CauseSearch, Evidence, Finding, OperationName};
-use crate::{KindInfo, Op, Role};
+use crate::{Job, KindInfo, Op, Role};
 use straggler_model::stats::lower_median;
 
 /// Data loading that is the same on all workers in all steps is not a cause if its gain is below this share of a step.
@@ -28,7 +28,7 @@ struct Late<'a> {
 
 impl CauseSearch<'_> {
     pub fn launches(&self) -> Candidate<'_> {
-        let blamed = self.blamed_delays();
+        let blamed = blamed_delays(self.replays.job);
         let repair = {
             let blamed = blamed.clone();
             move |_: usize, at: &TimedOp<'_>| {
@@ -95,15 +95,6 @@ impl CauseSearch<'_> {
             cause.evidence.push(Evidence::DelaysOfRanks { ranks: late_ones.len(), change });
         }
         candidate
-    }
-
-    /// By kind: whether the host is to blame for late starts. Never if the job has unknown operations: they may fill
-    /// the gaps.
-    fn blamed_delays(&self) -> Vec<bool> {
-        let job = self.replays.job;
-        let waits = job.lacks_transfers();
-        let blamed = |kind: &KindInfo| !(job.unknown_operations || (waits && kind.role == Role::Compute));
-        job.kinds.iter().map(blamed).collect()
     }
 
     /// All delays longer than usual.
@@ -199,6 +190,14 @@ impl CauseSearch<'_> {
         }
         Some(candidate)
     }
+}
+
+/// By kind: whether the host is to blame for late starts. Never if the job has unknown operations: they may fill the
+/// gaps.
+pub fn blamed_delays(job: &Job) -> Vec<bool> {
+    let waits = job.lacks_transfers();
+    let blamed = |kind: &KindInfo| !(job.unknown_operations || (waits && kind.role == Role::Compute));
+    job.kinds.iter().map(blamed).collect()
 }
 
 /// The index of the only step with delays worth mentioning, if there is one among several.
