@@ -67,7 +67,7 @@ fn write_report(
             let sources: Vec<&str> = spec.sources.iter().map(|source| source.name.as_str()).collect();
             let below =
                 format!("Below: {length} of it, drawn at random, in which rare detours may be missing.");
-            (sources.join(" + "), vec![answer.share_sentence(), format!("{}.", answer.description), below])
+            (sources.join(" + "), vec![answer.share_sentence(), answer.source_sentence(), below])
         }
     };
     let (recording, note) = (&input.recording, String::new());
@@ -125,12 +125,19 @@ impl NoiseAnswer {
     }
 
     fn sentence(&self) -> String {
-        let sources = counted(self.sources.len() as u64, "source", "sources");
-        format!("{} It has {sources}.", self.share_sentence())
+        format!("{} {}", self.share_sentence(), self.source_sentence())
+    }
+
+    /// One source is described, several are counted: a table has them.
+    fn source_sentence(&self) -> String {
+        match self.sources.len() {
+            1 => format!("{}.", self.description),
+            count => format!("It has {}.", counted(count as u64, "source", "sources")),
+        }
     }
 
     fn share_sentence(&self) -> String {
-        format!("This noise takes {} of rank 0's time.", percent(self.share))
+        format!("Noise takes {} of rank 0's time.", percent(self.share))
     }
 
     /// Long enough to show every source.

@@ -41,8 +41,8 @@ EXAMPLES
 
   straggler simulate --workload pop --processes 128 --network chic
 
-  straggler simulate --collective alltoall:pairwise --processes 64 --size 64KiB \\
-      --network slingshot-11 --topology fat-tree:radix=16,taper=2
+  straggler simulate --collective alltoall:pairwise --processes 64 \\
+      --size 64KiB --network slingshot-11 --topology fat-tree:radix=16,taper=2
 
   How long does a traced program take by the model, and in the trace?
   straggler simulate fixtures/traces/halo --fail-if 'error>20%'

@@ -108,6 +108,13 @@ pub fn load(request: &TraceRequest, console: &Console) -> Outcome<Replayed> {
     refuse_one_of_many(&request.path, &opened.trace)?;
     opened.warn_of_errors(&request.path, console);
     opened.warn_of_further_runs(&request.path, console);
+    if request.options.drop_unmatched
+        && let Some(what) = opened.much_missing()
+    {
+        console.warn(&format!(
+            "{what}: what the others waited for is missing, so the times are not those of the program"
+        ));
+    }
     let is_synthetic = opened.is_synthetic();
     let recording = match recorded(&opened.trace, request) {
         Err(Unusable::Unmatched(_)) if is_cut(&opened) => {

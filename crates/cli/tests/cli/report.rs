@@ -165,7 +165,7 @@ fn simulations_write_their_page() {
     assert!((total - makespan).abs() < 1e-9 * makespan, "{total} {makespan}");
     chart(&page, "What happens when");
     chart(&page, "Finish time of each rank");
-    assert!(page.summary[0].starts_with("16 processes finish"), "{:?}", page.summary);
+    assert!(page.summary[0].starts_with("One allreduce of 8 B by dissemination"), "{:?}", page.summary);
 }
 
 #[test]
