@@ -79,7 +79,7 @@ struct Scattered {
 impl Scattered {
     /// An odd factor, which permutes the ranks, and its inverse.
     fn factors(&self, stage: u32) -> (u32, u32) {
-        let factor = (stage * 2_654_435_761) | 1;
+        let factor = stage.wrapping_mul(2_654_435_761) | 1;
         let inverse = (0..5)
             .fold(factor, |inverse, _| inverse.wrapping_mul(2u32.wrapping_sub(factor.wrapping_mul(inverse))));
         (factor, inverse)
@@ -109,7 +109,7 @@ impl Steps for Scattered {
 /// Shared links: shifts and scattered exchanges over a fat tree, beside the same without it.
 #[divan::bench(args = ["shifts", "shifts on a tree", "scattered", "scattered on a tree"], sample_count = 3, sample_size = 1)]
 fn shared_links(bencher: Bencher, what: &str) {
-    let (network, processes) = (network(), 1 << 20);
+    let (network, processes) = (network(), 1 << 16);
     let shape = format!("fat-tree:radix=256,levels=3,hosts={processes}");
     let topology = Topology::parse(&shape, &network.base).expect("a tree");
     let fabric = Fabric::new(topology, Placement::Cyclic, processes).expect("it fits");
