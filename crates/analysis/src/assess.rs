@@ -103,6 +103,20 @@ impl Default for Effort {
     }
 }
 
+impl Effort {
+    /// A twentieth of the work, for a first look: wider intervals.
+    pub fn quick() -> Effort {
+        let all = Effort::default();
+        Effort {
+            messages: all.messages / 20,
+            point_work: all.point_work / 20,
+            curve_work: all.curve_work / 20,
+            removal_work: all.removal_work / 20,
+            ..all
+        }
+    }
+}
+
 /// The result of an assessment.
 #[derive(Clone, PartialEq, Debug, serde::Serialize)]
 pub struct AssessAnswer {

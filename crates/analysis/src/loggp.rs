@@ -190,28 +190,23 @@ impl LogGp {
     }
 }
 
-/// The progress of a measurement.
+/// Finished batches.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub enum Stage {
-    /// Searching for S.
-    EagerLimit,
-    /// Finished batches.
-    Batches { done: usize, of: usize },
+pub struct Progress {
+    pub done: usize,
+    pub of: usize,
 }
 
-/// Runs all experiments. Fails only if the probe does. `proceed` gets the progress and returns whether to go on; if
-/// not, the batches so far are used. None if there are fewer than six, too few for an interval.
+/// Runs all experiments. If the probe fails, or is stopped, after six batches, those are used: they are enough for an
+/// interval. Before, its error is returned.
 pub fn measure<P: Probe>(
     probe: &mut P,
     settings: &Settings,
-    proceed: &mut dyn FnMut(Stage) -> bool,
-) -> Result<Option<LogGp>, P::Error> {
-    if !proceed(Stage::EagerLimit) {
-        return Ok(None);
-    }
+    report: &mut dyn FnMut(Progress),
+) -> Result<LogGp, P::Error> {
     let limit = limit::find(probe, settings.largest.max(1), Receiver::Polls)?;
     let silent = limit::find(probe, settings.largest.max(1), Receiver::Computes)?;
-    let Some(samples) = experiments::make(probe, &limit, settings, proceed)? else { return Ok(None) };
+    let samples = experiments::make(probe, &limit, settings, report)?;
     let estimates = estimate::Estimates::new(&samples, settings);
-    Ok(Some(judge::judge(&samples, &estimates, &limit, &silent)))
+    Ok(judge::judge(&samples, &estimates, &limit, &silent))
 }

@@ -200,7 +200,7 @@ fn simulate(plan: &Plan, subject: &Subject, target: &Target, console: &Console) 
         asked: &target.asked,
         intervals: &plan.intervals,
         threshold: plan.threshold,
-        effort: Effort::default(),
+        effort: if plan.quick { Effort::quick() } else { Effort::default() },
         limit: TimeLimit { seconds: LEAST_SECONDS, now: &now },
         begins: &|stage: Stage<'_>| {
             stages.begin(format!("{}, {} processes", stage.what, grouped(stage.processes)), stage.ahead);

@@ -12,7 +12,7 @@ use anyhow::{Result, bail};
 use probe::Driver;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
-use straggler_analysis::loggp::{LogGp, MeasuredLevel, Provenance, Settings, Stage, measure};
+use straggler_analysis::loggp::{LogGp, MeasuredLevel, Progress, Provenance, Settings, measure};
 use straggler_model::date::utc_now;
 use straggler_model::latency::Process;
 use straggler_model::replace::refuse_missing_folder;
@@ -124,10 +124,10 @@ pub fn between_two(session: &Session, seed: u64) -> Result<Option<LogGp>> {
     let settings = Settings { largest: SHORT, batches: 7, repetitions: 12, draws: 40, seed };
     let measured = match session.rank {
         0 => {
-            let mut driver = Driver::new(&session.world, partner, &session.timer, settings.largest);
-            let Ok(measured) = measure(&mut driver, &settings, &mut |_| true);
+            let mut driver = Driver::new(session, partner, settings.largest);
+            let measured = measure(&mut driver, &settings, &mut |_| ());
             driver.stop();
-            measured
+            measured.ok()
         }
         rank if rank == partner => {
             probe::follow(&session.world, &session.timer, settings.largest);
@@ -159,11 +159,11 @@ fn drive(session: &Session, options: &Options, progress: &dyn Fn(&str), partner:
         seed: options.seed,
         ..Settings::default()
     };
-    let mut driver = Driver::new(&session.world, partner, &session.timer, settings.largest);
-    let mut meter = Meter { session, progress, started: Instant::now(), printed: Instant::now() };
-    let Ok(measured) = measure(&mut driver, &settings, &mut |stage| meter.proceed(stage));
+    let mut driver = Driver::new(session, partner, settings.largest);
+    let mut meter = Meter { progress, started: Instant::now(), printed: Instant::now() };
+    let measured = measure(&mut driver, &settings, &mut |batches| meter.report(batches));
     driver.stop();
-    let mut measured = measured?;
+    let mut measured = measured.ok()?;
     measured.doubts.extend(circumstances(session, partner));
     Some(measured)
 }
@@ -219,26 +219,21 @@ fn provenance(session: &Session, options: &Options, partner: u32) -> Provenance 
     }
 }
 
-/// Reports progress, and decides whether to continue.
+/// Reports progress.
 struct Meter<'a> {
-    session: &'a Session,
     progress: &'a dyn Fn(&str),
     started: Instant,
     printed: Instant,
 }
 
 impl Meter<'_> {
-    fn proceed(&mut self, stage: Stage) -> bool {
-        if let Stage::Batches { done, of } = stage
-            && done > 0
-            && self.printed.elapsed() >= TELL
-        {
+    fn report(&mut self, Progress { done, of }: Progress) {
+        if done > 0 && self.printed.elapsed() >= TELL {
             self.printed = Instant::now();
             let left = self.started.elapsed().as_secs_f64() / done as f64 * (of - done) as f64;
             let left = straggler_report::numbers::seconds(left);
             (self.progress)(&format!("batch {done} of {of}, {left} left"));
         }
-        !self.session.stopped()
     }
 }
 

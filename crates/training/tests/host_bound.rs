@@ -103,4 +103,7 @@ fn one_slow_host_is_a_launch_delay_of_its_rank() {
     assert_eq!((first.kind, &first.ranks[..]), (CauseKind::LaunchDelay, &[1][..]), "{:?}", found.causes);
     // Otherwise the GPU is never idle: kernels, all-reduce and optimizer.
     assert_close(found.step_seconds - first.seconds, 0.0221, 0.01);
+    // What the host delays is the host's in the breakdown, too.
+    let host = |rank: usize| found.breakdown.by_rank[rank].1.host;
+    assert!(host(1) > 0.5 * first.seconds && host(0) < 0.1 * host(1), "{:?}", found.breakdown);
 }

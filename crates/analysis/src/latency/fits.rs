@@ -302,13 +302,13 @@ mod tests {
     #[test]
     fn chance_is_no_second_lognormal() {
         let (mut bad, mut two) = (0, 0);
-        for seed in 0..60 {
+        for seed in 0..30 {
             let (fit, fits) = fitted(&lognormal(seed, 600, 4e6, 1e6, 0.5), Family::LogNormal);
             bad += usize::from(!fit.fits);
             two += usize::from(fits.best().unwrap().family == Family::TwoLogNormals);
             assert!(fit.chance_distance < 1.1 / 600f64.sqrt(), "{fit:?}");
         }
-        assert!(bad <= 3 && two <= 1, "{bad} {two}");
+        assert!(bad <= 2 && two <= 1, "{bad} {two}");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Runs all experiments, batch by batch.
 
 use super::limit::Limit;
-use super::{Probe, Receiver, Settings, Stage, Train};
+use super::{Probe, Progress, Receiver, Settings, Train};
 use straggler_model::Time;
 use straggler_model::stats::quantile_in_place;
 
@@ -39,13 +39,13 @@ pub(super) struct Samples {
     pub spaced: Series,
 }
 
-/// Runs the experiments; none if stopped before there are enough batches.
+/// Runs the experiments. If the probe fails in a batch, those before it are enough or not.
 pub(super) fn make<P: Probe>(
     probe: &mut P,
     limit: &Limit,
     settings: &Settings,
-    proceed: &mut dyn FnMut(Stage) -> bool,
-) -> Result<Option<Samples>, P::Error> {
+    report: &mut dyn FnMut(Progress),
+) -> Result<Samples, P::Error> {
     let sizes = sizes(limit);
     let eager = sizes.iter().take_while(|&&bytes| limit.is_eager(bytes)).count();
     let batches = settings.batches.max(FEWEST_BATCHES);
@@ -59,11 +59,18 @@ pub(super) fn make<P: Probe>(
         ..Samples::default()
     };
     let mut bench = Bench { probe, repetitions: settings.repetitions.max(1) };
-    while samples.batches < batches && proceed(Stage::Batches { done: samples.batches, of: batches }) {
-        samples.add_batch(&mut bench)?;
-        samples.batches += 1;
+    while samples.batches < batches {
+        report(Progress { done: samples.batches, of: batches });
+        match samples.add_batch(&mut bench) {
+            Ok(()) => samples.batches += 1,
+            Err(_) if samples.batches >= FEWEST_BATCHES => {
+                samples.drop_unfinished();
+                break;
+            }
+            Err(error) => return Err(error),
+        }
     }
-    Ok((samples.batches >= FEWEST_BATCHES).then_some(samples))
+    Ok(samples)
 }
 
 /// Two sizes per power of two, and those on both sides of S.
@@ -84,6 +91,13 @@ fn count(bytes: u64) -> u32 {
 }
 
 impl Samples {
+    /// Removes the values of a batch that was not finished.
+    fn drop_unfinished(&mut self) {
+        let lists = [&mut self.single, &mut self.stream, &mut self.sent, &mut self.sends];
+        let series = lists.into_iter().flatten().chain([&mut self.receive, &mut self.spaced]);
+        series.for_each(|values| values.truncate(self.batches));
+    }
+
     fn add_batch<P: Probe>(&mut self, bench: &mut Bench<'_, P>) -> Result<(), P::Error> {
         let mut trip = Time::ZERO;
         for index in 0..self.sizes.len() {

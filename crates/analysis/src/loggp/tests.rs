@@ -3,6 +3,7 @@
 use super::simulated::Simulated;
 use super::*;
 use proptest::prelude::*;
+use std::cell::Cell;
 use straggler_model::network::Grouping;
 use straggler_model::philox::Stream;
 use straggler_noise::{Injection, NoiseSpec, Phases};
@@ -24,7 +25,7 @@ fn link(latency: u64, send: u64, recv: u64, gap: u64, per_byte: u32, limit: u64)
 }
 
 fn measured(probe: &mut Simulated, settings: &Settings) -> LogGp {
-    measure(probe, settings, &mut |_| true).unwrap().unwrap()
+    measure(probe, settings, &mut |_| ()).unwrap()
 }
 
 fn is_about(found: f64, expected: f64, share: f64) -> bool {
@@ -128,13 +129,52 @@ fn noise_is_left_out() {
 #[test]
 fn what_is_stopped_counts_if_it_is_enough() {
     let link = link(2_500, 700, 900, 1_500, 250, 8_192);
-    let stopped_at = |batch| {
-        let mut proceed = |stage| !matches!(stage, Stage::Batches { done, .. } if done == batch);
-        let settings = Settings { batches: 50, largest: 1 << 14, ..QUICK };
-        measure(&mut Simulated::new(link), &settings, &mut proceed).unwrap()
-    };
-    assert_eq!(stopped_at(5), None);
-    assert!(is_about(stopped_at(7).unwrap().latency.ps, 2_500_000.0, 1e-6));
+    let settings = Settings { batches: 50, largest: 1 << 14, ..QUICK };
+    // Every few experiments, so that it stops in the search for S, at batches, and everywhere in them.
+    let mut found = [0; 2];
+    for left in (0..6_000).step_by(293) {
+        let batches = Cell::new(0);
+        let mut probe = Stopping { probe: Simulated::new(link), left };
+        let measured = measure(&mut probe, &settings, &mut |progress| batches.set(progress.done));
+        assert_eq!(measured.is_ok(), batches.get() >= 6, "{left}");
+        found[usize::from(measured.is_ok())] += 1;
+        if let Ok(measured) = measured {
+            assert!(is_about(measured.latency.ps, 2_500_000.0, 1e-6));
+        }
+    }
+    assert!(found.iter().all(|&count| count > 2), "{found:?}");
+}
+
+/// Fails after so many experiments.
+struct Stopping {
+    probe: Simulated,
+    left: usize,
+}
+
+impl Stopping {
+    fn go_on(&mut self) -> Result<(), ()> {
+        self.left = self.left.checked_sub(1).ok_or(())?;
+        Ok(())
+    }
+}
+
+impl Probe for Stopping {
+    type Error = ();
+
+    fn round_trip(&mut self, train: Train) -> Result<RoundTrip, ()> {
+        self.go_on()?;
+        self.probe.round_trip(train).map_err(drop)
+    }
+
+    fn send(&mut self, bytes: u64, late: Time, receiver: Receiver) -> Result<Time, ()> {
+        self.go_on()?;
+        self.probe.send(bytes, late, receiver).map_err(drop)
+    }
+
+    fn receive(&mut self, bytes: u64, after: Time) -> Result<Time, ()> {
+        self.go_on()?;
+        self.probe.receive(bytes, after).map_err(drop)
+    }
 }
 
 #[test]
@@ -188,7 +228,7 @@ fn intervals_hold_the_truth() {
     let held = (0..20u64).filter(|&seed| {
         let mut probe = Jittery { inner: Simulated::new(truth), stream: Stream::new(seed, 0, 0, 0) };
         let settings = Settings { largest: 1 << 10, batches: 15, draws: 100, ..QUICK };
-        let found = measure(&mut probe, &settings, &mut |_| true).unwrap().unwrap();
+        let found = measure(&mut probe, &settings, &mut |_| ()).unwrap();
         let inside = |estimate: &Estimate, ps: f64| estimate.low_ps <= ps && ps <= estimate.high_ps;
         assert!(found.latency.width() > 0.0);
         inside(&found.latency, 2_500_000.0) && inside(&found.send_overhead, 700_000.0)
@@ -258,7 +298,7 @@ impl Probe for Lazy {
 fn senders_that_wait_for_any_call_are_told_apart_from_rendezvous() {
     let link = Link { overhead_per_byte: PerByte::from_ps(20), ..link(2_500, 700, 900, 1_500, 250, 65_536) };
     let mut probe = Lazy(Simulated::new(link));
-    let found = measure(&mut probe, &QUICK, &mut |_| true).unwrap().unwrap();
+    let found = measure(&mut probe, &QUICK, &mut |_| ()).unwrap();
     check(&found, &link, 0.03).unwrap();
     assert!(found.doubts[0].starts_with("sends above 256 bytes wait until"), "{:?}", found.doubts);
 }

@@ -145,12 +145,12 @@ fn intervals_cover_the_truth() {
         let interval = overhead::of_recording(recording, 7).interval.unwrap();
         interval.low <= truth && truth <= interval.high
     };
-    let covered = (0..50).filter(|&seed| covers(&drawn(&usual, seed, seconds(30)), usual.share())).count();
-    assert!(covered >= 45, "{covered} of 50");
+    let covered = (0..30).filter(|&seed| covers(&drawn(&usual, seed, seconds(30)), usual.share())).count();
+    assert!(covered >= 26, "{covered} of 30");
     // For bursts, the true share comes from a very long recording.
     let long = overhead::of_recording(&bursts(999, seconds(3000)), 1).share;
-    let covered = (0..50).filter(|&seed| covers(&bursts(seed, seconds(20)), long)).count();
-    assert!(covered >= 45, "{covered} of 50 in bursts");
+    let covered = (0..30).filter(|&seed| covers(&bursts(seed, seconds(20)), long)).count();
+    assert!(covered >= 26, "{covered} of 30 in bursts");
 }
 
 #[test]
@@ -217,7 +217,7 @@ fn fitted_signatures_draw_equal_noise() {
 
 #[test]
 fn other_signatures_are_fitted_too() {
-    let length = seconds(100);
+    let length = seconds(50);
     for sources in [
         vec![("dispatcher", periodic(us(10_000), us(200)), Durations::Uniform { min: us(20), max: us(40) })],
         vec![("faults", random(us(8000)), Durations::Pareto { min: us(2), alpha: 2.5 })],

@@ -24,7 +24,7 @@ EXAMPLES
   straggler assess
 
   A quick look in a few seconds, up to 4,096 processes:
-  straggler assess --time 500ms --processes 4096
+  straggler assess --quick --time 500ms --processes 4096
 
   Noise measured elsewhere, or a built-in signature, on another network:
   straggler assess fixtures/noise/selfish.0 --network chic --processes 4096
@@ -116,6 +116,9 @@ pub struct Assess {
     /// Largest number of processes; simulates the powers of two up to it, and above 65,536 every other one
     #[arg(long, value_name = "P", default_value_t = 1 << 20, value_parser = count::<u32>(2..=1 << 26))]
     pub processes: u32,
+    /// Simulate a twentieth as much: a first look in seconds, with wider intervals and fewer large scales
+    #[arg(long)]
+    pub quick: bool,
     /// Times between two synchronisations of a program, each a column of the answer
     #[arg(long, value_name = "TIME,…", value_delimiter = ',', default_value = "100us,1ms,10ms,100ms", conflicts_with_all = ["trace", "goal"])]
     pub interval: Vec<Time>,
@@ -142,6 +145,8 @@ const NETWORK: &str = "slingshot-11";
 pub struct Plan {
     pub noise: Origin,
     pub what: Assessed,
+    /// Whether a first look is enough.
+    pub quick: bool,
     /// Times between two synchronisations, ascending.
     pub intervals: Vec<Time>,
     /// None: fitted to the trace.
@@ -193,6 +198,7 @@ impl Plan {
         Ok(Plan {
             noise,
             what,
+            quick: typed.quick,
             intervals: intervals(typed.interval)?,
             network: match typed.network {
                 Some(name) if fits && name == FIT => None,

@@ -6,7 +6,8 @@ use crate::outside::program::{Folder, signal, wait_until, wait_until_worked};
 fn noise_that_is_described_is_assessed() {
     let folder = Folder::new();
     let noise = "periodic:rate=250Hz,duration=4us,name=tick+periodic:period=50ms,duration=2ms,name=daemon";
-    let line = format!("assess {noise} --network chic --processes 4096 --interval 10ms -o out --json");
+    let line =
+        format!("assess --quick {noise} --network chic --processes 4096 --interval 10ms -o out --json");
     let answer = folder.run(&line).good().json();
     let curves = answer["curves"].as_array().unwrap();
     assert_eq!(curves[0]["operation"], "allreduce");
@@ -39,7 +40,7 @@ fn programs_that_synchronise_are_assessed() {
     let folder = Folder::new();
     let noise = "poisson:rate=50Hz,duration=1ms";
     let line = format!(
-        "assess {noise} --network chic --processes 32 --interval 10ms,1ms -o out --prometheus a.prom --fail-if \
+        "assess --quick {noise} --network chic --processes 32 --interval 10ms,1ms -o out --prometheus a.prom --fail-if \
          program_slowdown[10ms]@32>1000%"
     );
     let text = folder.run(&line).good().stdout();
@@ -76,14 +77,15 @@ fn programs_that_synchronise_are_assessed() {
 #[test]
 fn this_machine_is_assessed_and_its_recording_again() {
     let folder = Folder::new();
-    let line = "assess --time 100ms --processes 64 --interval 10ms --sources none -o a -v";
+    let line = "assess --quick --time 100ms --processes 64 --interval 10ms --sources none -o a -v";
     let text = folder.run(line).good().stdout();
     let [first, second] = [0, 1].map(|line| text.lines().nth(line).unwrap_or_default());
     assert!(first.contains("a program") && second.starts_with("On this node, noise takes "), "{text}");
     assert!(text.contains("process r replays") || text.contains("every process replays"), "{text}");
     let first = std::fs::read_to_string(folder.path().join("a/assess.json")).unwrap();
     let first: serde_json::Value = serde_json::from_str(&first).unwrap();
-    let again = folder.run("assess a/node.noise --processes 64 --interval 10ms -o b --json").good().json();
+    let again =
+        folder.run("assess --quick a/node.noise --processes 64 --interval 10ms -o b --json").good().json();
     assert_eq!(first["curves"], again["curves"]);
 }
 
@@ -113,7 +115,7 @@ fn quiet_nodes_and_mistakes() {
 fn a_traced_program_is_assessed_in_copies() {
     let folder = Folder::new();
     let noise = "periodic:period=10ms,duration=1ms,name=daemon";
-    let line = format!("assess {noise} --trace fixtures/traces/halo --copies 16,1,4 -o out");
+    let line = format!("assess --quick {noise} --trace fixtures/traces/halo --copies 16,1,4 -o out");
     let answer = folder.run(&format!("{line} --json")).good().json();
     let points = answer["curves"][0]["points"].as_array().unwrap();
     let processes: Vec<u64> = points.iter().map(|point| point["processes"].as_u64().unwrap()).collect();
@@ -153,7 +155,8 @@ fn a_traced_program_is_assessed_in_copies() {
 fn the_run_time_of_a_traced_program_comes_first() {
     let folder = Folder::new();
     let noise = "periodic:period=5ms,duration=200us,name=daemon";
-    let line = format!("assess {noise} --trace fixtures/traces/halo --copies 1,8 --network chic -o out");
+    let line =
+        format!("assess --quick {noise} --trace fixtures/traces/halo --copies 1,8 --network chic -o out");
     let text = folder.run(&line).good().stdout();
     let json = std::fs::read_to_string(folder.path().join("out/assess.json")).unwrap();
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
@@ -179,8 +182,10 @@ fn the_run_time_of_a_traced_program_comes_first() {
 fn noise_that_costs_nearly_nothing_needs_no_action() {
     let folder = Folder::new();
     let noise = "periodic:rate=10Hz,duration=1us,name=tick+periodic:rate=20Hz,duration=2us,name=other";
-    let text =
-        folder.run(&format!("assess {noise} --network chic --processes 16 --interval 1ms")).good().stdout();
+    let text = folder
+        .run(&format!("assess --quick {noise} --network chic --processes 16 --interval 1ms"))
+        .good()
+        .stdout();
     assert!(text.starts_with("Noise costs at most 0."), "{text}");
     assert!(text.contains("\nNoise costs too little to act on: no source is worth removing.\n"), "{text}");
     assert!(!text.contains("Remove first") && !text.contains("to blame"), "{text}");
@@ -190,7 +195,7 @@ fn noise_that_costs_nearly_nothing_needs_no_action() {
 #[test]
 fn details_are_printed_if_asked_for() {
     let folder = Folder::new();
-    let line = "assess chic --network chic --processes 1024 --interval 100us,1ms,10ms,100ms";
+    let line = "assess --quick chic --network chic --processes 64 --interval 100us,1ms,10ms,100ms";
     let [short, long] = ["", " -v"].map(|option| {
         let output = folder.command(&format!("{line}{option}")).output().unwrap();
         String::from_utf8(output.stdout).unwrap()
@@ -219,7 +224,7 @@ fn schedules_are_assessed() {
         folder.run(&line).good();
     }
     let noise = "periodic:period=1ms,duration=100us";
-    let line = format!("assess {noise} --goal 16.goal --goal 4.goal --network chic -o out --json");
+    let line = format!("assess --quick {noise} --goal 16.goal --goal 4.goal --network chic -o out --json");
     let answer = folder.run(&line).good().json();
     let points = answer["curves"][0]["points"].as_array().unwrap();
     assert_eq!((points[0]["processes"].as_u64(), points[1]["processes"].as_u64()), (Some(4), Some(16)));
@@ -294,7 +299,7 @@ fn a_busy_node_is_said_first_and_jobs_can_be_left_out() {
     let folder = Folder::new();
     busy_recording(&folder);
     let answer = folder
-        .run("assess busy.noise --network chic --processes 256 --interval 10ms -o a --json")
+        .run("assess --quick busy.noise --network chic --processes 256 --interval 10ms -o a --json")
         .good()
         .json();
     let verdict: Vec<&str> =
@@ -311,8 +316,9 @@ fn a_busy_node_is_said_first_and_jobs_can_be_left_out() {
         all.iter().map(|removal| removal["cause"].as_str().unwrap().to_string()).collect()
     };
     assert_eq!(removals(&answer), ["other jobs", "timer tick"]);
-    let quiet = folder
-        .run("assess busy.noise --ignore RUSTC --network chic --processes 256 --interval 10ms -o b --json");
+    let quiet = folder.run(
+        "assess --quick busy.noise --ignore RUSTC --network chic --processes 256 --interval 10ms -o b --json",
+    );
     let quiet = quiet.good().json();
     assert_eq!(removals(&quiet), ["timer tick"]);
     let text = quiet["findings"].to_string();
@@ -325,12 +331,15 @@ fn a_busy_node_is_said_first_and_jobs_can_be_left_out() {
 fn short_recordings_are_doubted_and_described_sources_are_ignored() {
     let folder = Folder::new();
     folder.write("few.txt", "1000 5000\n4001000 6000\n8001000 5500\n");
-    let text =
-        folder.run("assess few.txt --network chic --processes 16 --interval 10ms -o few").good().stdout();
+    let text = folder
+        .run("assess --quick few.txt --network chic --processes 16 --interval 10ms -o few")
+        .good()
+        .stdout();
     assert!(text.contains(" of CPU time was measured: rarer noise is missing"), "{text}");
     assert!(text.contains("shorter than 10 ms and repeats within it"), "{text}");
     let noise = "periodic:rate=250Hz,duration=4us,name=tick+poisson:rate=10Hz,duration=200us,name=daemon";
-    let line = format!("assess {noise} --network chic --processes 4 --interval 10ms -o out --json --ignore");
+    let line =
+        format!("assess --quick {noise} --network chic --processes 4 --interval 10ms -o out --json --ignore");
     let causes =
         |name: &str| folder.run(&format!("{line} {name}")).good().json()["noise"]["causes"].to_string();
     assert!(causes("daemon").contains("tick") && !causes("daemon").contains("daemon"));
@@ -343,13 +352,13 @@ fn names_that_no_source_has_are_refused() {
     let folder = Folder::new();
     busy_recording(&folder);
     let list = "--ignore nobody: no such source; the sources are: unnamed, rustc, timer tick";
-    folder.run("assess busy.noise --ignore rustc --ignore nobody -o a").ends_with(2).says(list);
+    folder.run("assess --quick busy.noise --ignore rustc --ignore nobody -o a").ends_with(2).says(list);
     folder
         .run("assess periodic:period=1ms,duration=1us,name=tick --ignore nobody")
         .ends_with(2)
         .says("--ignore nobody: no such source; the sources are: tick");
     let text = "assess it with: straggler assess b/node.noise";
-    folder.run("assess --time 50ms --sources none --ignore nobody -o b").ends_with(2).says(text);
+    folder.run("assess --quick --time 50ms --sources none --ignore nobody -o b").ends_with(2).says(text);
     assert!(folder.path().join("b/node.noise").exists());
 }
 
@@ -379,7 +388,7 @@ fn a_stopped_measurement_says_how_much_there_is() {
 fn tables_explain_themselves() {
     let folder = Folder::new();
     let noise = "periodic:period=10ms,duration=1ms,name=daemon+periodic:period=7ms,duration=5us,name=tick";
-    let line = format!("assess {noise} --trace fixtures/traces/halo --copies 1,4 -o out");
+    let line = format!("assess --quick {noise} --trace fixtures/traces/halo --copies 1,4 -o out");
     let text = folder.run(&line).good().stdout();
     let json = std::fs::read_to_string(folder.path().join("out/assess.json")).unwrap();
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
@@ -402,7 +411,7 @@ fn tables_explain_themselves() {
 fn console_page_and_json_say_the_same() {
     let folder = Folder::new();
     let noise = "periodic:period=10ms,duration=7ms,name=hog+periodic:period=7ms,duration=1us,name=tick";
-    let line = format!("assess {noise} --network chic --processes 4096 --interval 10ms -o out");
+    let line = format!("assess --quick {noise} --network chic --processes 4096 --interval 10ms -o out");
     let text = folder.run(&format!("{line} -v")).good().stdout();
     let json = std::fs::read_to_string(folder.path().join("out/assess.json")).unwrap();
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
@@ -423,11 +432,11 @@ fn console_page_and_json_say_the_same() {
 #[test]
 fn an_older_assessment_leaves_only_its_recording_behind() {
     let folder = Folder::new();
-    folder.run("assess --time 100ms --processes 16 --interval 10ms --sources none -o out").good();
+    folder.run("assess --quick --time 100ms --processes 16 --interval 10ms --sources none -o out").good();
     assert!(folder.path().join("out/node.noise").exists() && folder.path().join("out/detours.svg").exists());
     folder.write("out/mine.txt", "stays");
     // The recording is an input here, so it stays.
-    folder.run("assess out/node.noise --processes 16 --interval 10ms -o out").good();
+    folder.run("assess --quick out/node.noise --processes 16 --interval 10ms -o out").good();
     assert!(folder.path().join("out/node.noise").exists());
     let recording = std::fs::read(folder.path().join("out/node.noise")).unwrap();
     let kept = "out/node.noise of an earlier measurement is kept";
@@ -448,7 +457,7 @@ fn a_finished_measurement_survives_an_interruption() {
     use std::io::Read;
     let folder = Folder::new();
     // The measurement is short; the number of processes makes the simulation long.
-    let mut command = folder.command("assess --time 50ms --processes 67108864 --sources none -o out");
+    let mut command = folder.command("assess --quick --time 50ms --processes 67108864 --sources none -o out");
     let mut child =
         command.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::piped()).spawn().unwrap();
     let file = folder.path().join("out/node.noise");
@@ -458,7 +467,7 @@ fn a_finished_measurement_survives_an_interruption() {
     child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(130), "{said}");
     assert!(said.contains("assess it with: straggler assess out/node.noise"), "{said}");
-    folder.run("assess out/node.noise --processes 4 --interval 10ms -o out").good();
+    folder.run("assess --quick out/node.noise --processes 4 --interval 10ms -o out").good();
 }
 
 fn page_of(folder: &Folder, name: &str) -> straggler_report::page::Page {
@@ -481,7 +490,8 @@ fn table_of<'a>(page: &'a straggler_report::page::Page, title: &str) -> &'a stra
 fn the_page_of_a_traced_program_says_what_the_console_says() {
     let folder = Folder::new();
     let noise = "periodic:period=10ms,duration=1ms,name=daemon";
-    let line = format!("assess {noise} --trace fixtures/traces/halo --copies 1,4 --network fit -o out -v");
+    let line =
+        format!("assess --quick {noise} --trace fixtures/traces/halo --copies 1,4 --network fit -o out -v");
     let text = folder.run(&line).good().stdout();
     let page = page_of(&folder, "out/report.html");
     let table = table_of(&page, "Slowdowns");

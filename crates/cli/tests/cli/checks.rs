@@ -34,7 +34,7 @@ fn limits_that_make_no_sense_are_refused_before_the_work() {
     ] {
         folder.run(&format!("noise show {NOISE} --fail-if {limit}")).ends_with(2).says(says);
     }
-    let assess = "assess altix --network altix --processes 16 -o out --fail-if";
+    let assess = "assess --quick altix --network altix --processes 16 -o out --fail-if";
     folder.run(&format!("{assess} slowdwon>1x")).ends_with(2).says("did you mean `slowdown`?");
     folder.run(&format!("{assess} slowdown>2")).ends_with(2).says("write 200% or 2x");
     let compare = "noise compare altix chic --fail-if";
@@ -48,7 +48,7 @@ fn limits_that_make_no_sense_are_refused_before_the_work() {
 #[test]
 fn an_assessment_is_judged_where_it_was_simulated() {
     let folder = Folder::new();
-    let assess = format!("assess {NOISE} --network chic --processes 16 -o out");
+    let assess = format!("assess --quick {NOISE} --network chic --processes 16 -o out");
     let answer =
         folder.run(&format!("{assess} --json --fail-if slowdown[allreduce]@16>0.01%")).ends_with(5).json();
     let limit = &answer["limits"][0];

@@ -30,7 +30,7 @@ fn recordings_are_the_same_whatever_their_names_are() {
     }
     for (line, parts) in [
         ("tools plot noise @ -o p.svg --json", &["detours", "cores", "synthetic"][..]),
-        ("assess @ --network chic --processes 64 --json", &["curves", "rankings"]),
+        ("assess --quick @ --network chic --processes 64 --json", &["curves", "rankings"]),
     ] {
         let plain = folder.run(&line.replace('@', "plain.0")).good().json();
         let odd: serde_json::Value = serde_json::from_str(&run(&folder, &line.replace('@', "@.0"))).unwrap();
@@ -58,7 +58,7 @@ fn files_are_read_whatever_their_names_are() {
         "noise fit @.noise -o fitted.toml",
         "noise compare chic @.noise",
         "tools plot noise @.noise -o noise.png",
-        "assess @.noise --network chic --processes 64",
+        "assess --quick @.noise --network chic --processes 64",
         "simulate --collective barrier --processes 8 --network chic --noise @.noise",
         "simulate --collective barrier --processes 8 --network @.toml",
         "simulate --collective allreduce --processes 8 --network chic --algorithms @-table.toml",

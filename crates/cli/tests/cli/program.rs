@@ -162,7 +162,7 @@ pub fn smaller(command: &str) -> String {
     match command.trim() {
         // Takes an hour at the paper's size.
         "straggler papers run sc10-fig5a" => "straggler papers run sc10-fig2".into(),
-        "straggler assess" => "straggler assess --time 100ms --processes 16".into(),
+        "straggler assess" => "straggler assess --quick --time 100ms --processes 16".into(),
         // Runs until it is interrupted.
         other if other.starts_with("straggler serve") => {
             format!("timeout --preserve-status -s INT 2 {other}")
@@ -171,14 +171,16 @@ pub fn smaller(command: &str) -> String {
         other => {
             let less = |line: String, (all, some): &(&str, &str)| line.replace(all, some);
             let line = LESS.iter().fold(format!("{other} "), less);
-            // Sizes and intervals do not matter, unless they are asked about.
-            if !line.starts_with("straggler assess") || line.contains("@1024") {
-                return line;
+            // Sizes do not matter, unless they are asked about.
+            match line.strip_prefix("straggler assess ") {
+                Some(options) if line.contains("@1024") => format!("straggler assess --quick {options}"),
+                Some(options) => {
+                    let options =
+                        options.replace("--quick ", "").replace("--processes 1024", "--processes 16");
+                    format!("straggler assess --quick {options}")
+                }
+                None => line,
             }
-            let line = line.replace("--processes 1024", "--processes 16");
-            let has_programs =
-                ["--interval", "--goal", "--trace"].iter().all(|option| !line.contains(option));
-            if has_programs { format!("{line} --interval 10ms ") } else { line }
         }
     }
 }

@@ -7,7 +7,7 @@ use fuzzed::{READERS, Reader, Seed};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Changes of each reader's seeds.
-const ROUNDS: u64 = 400;
+const ROUNDS: u64 = 200;
 
 /// No reader may ask for more than this at once, in kilobytes: all seeds are small.
 const MOST_MEMORY: u64 = 2 << 20;

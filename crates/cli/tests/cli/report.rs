@@ -200,7 +200,7 @@ fn other_results_write_theirs() {
 #[test]
 fn an_assessment_has_a_page() {
     let folder = Folder::new();
-    let line = "assess periodic:period=1ms,duration=50us --processes 64 --network chic -o out --json";
+    let line = "assess --quick periodic:period=1ms,duration=50us --processes 64 --network chic -o out --json";
     let answer = folder.run(line).good().json();
     let page = page(&folder, "out/report.html");
     let data = std::fs::read(folder.path().join("out/assess.page")).unwrap();
@@ -217,7 +217,7 @@ fn an_assessment_has_a_page() {
 #[test]
 fn notes_are_no_warnings() {
     let folder = Folder::new();
-    let line = "assess periodic:period=1ms,duration=50us --processes 64 --network chic -o out";
+    let line = "assess --quick periodic:period=1ms,duration=50us --processes 64 --network chic -o out";
     folder.run(line).good();
     let alone = page(&folder, "out/report.html");
     assert!(alone.warnings.is_empty() && !alone.notes.is_empty(), "{alone:?}");

@@ -138,6 +138,9 @@ fn hidden_causes_are_worth_what_all_save() {
     let text = folder.run("training show job.csv").good().stdout();
     let hidden = "mainly on rank 7 from step 10 on, hidden behind \u{201c}Rank 2 is slow from step 5 on";
     assert!(text.contains(hidden) && text.contains("removing both saves"), "{text}");
+    let priced = folder.run("training show job.csv --cost 2").good().stdout();
+    assert_eq!(priced.matches("Together with what hides it, costs ").count(), 1, "{priced}");
+    assert!(priced.contains(" Costs "), "{priced}");
     let page = page(&folder, "job.csv");
     let text = &page.sections[0].text;
     assert!(text.iter().any(|line| line.contains("removing both saves")), "{text:?}");

@@ -9,7 +9,7 @@
 //! "Ready" means that the network is quiet and the other process is about to do its part.
 
 use crate::communicator::Communicator;
-use std::convert::Infallible;
+use crate::session::Session;
 use straggler_analysis::loggp::{Probe, Receiver, RoundTrip, Train};
 use straggler_measure::timer::{Clock, Native};
 use straggler_model::Time;
@@ -74,8 +74,13 @@ impl Stopwatch {
     }
 }
 
+/// The process was told to stop.
+#[derive(Debug)]
+pub struct Stopped;
+
 /// Rank 0's side.
 pub struct Driver<'a> {
+    session: &'a Session,
     comm: &'a Communicator,
     /// The other process.
     other: u32,
@@ -84,13 +89,19 @@ pub struct Driver<'a> {
 }
 
 impl<'a> Driver<'a> {
-    pub fn new(comm: &'a Communicator, other: u32, timer: &Timer, largest: u64) -> Driver<'a> {
-        Driver { comm, other, watch: Stopwatch::new(timer), buffer: buffer(largest) }
+    pub fn new(session: &'a Session, other: u32, largest: u64) -> Driver<'a> {
+        let watch = Stopwatch::new(&session.timer);
+        Driver { session, comm: &session.world, other, watch, buffer: buffer(largest) }
     }
 
-    fn command(&self, what: u64, count: u64, bytes: u64, wait: Time) {
+    /// Begins an experiment, unless this process was told to stop: launchers wait a second before they kill it.
+    fn command(&self, what: u64, count: u64, bytes: u64, wait: Time) -> Result<(), Stopped> {
+        if self.session.stopped() {
+            return Err(Stopped);
+        }
         self.send(COMMAND, bytemuck::cast_slice(&[what, count, bytes, wait.ps()]));
         self.comm.receive(self.other, READY, &mut [0]);
+        Ok(())
     }
 
     /// Tells the other process to stop.
@@ -110,10 +121,10 @@ fn buffer(largest: u64) -> Vec<u8> {
 }
 
 impl Probe for Driver<'_> {
-    type Error = Infallible;
+    type Error = Stopped;
 
-    fn round_trip(&mut self, train: Train) -> Result<RoundTrip, Infallible> {
-        self.command(ROUND_TRIP, u64::from(train.count), train.bytes, Time::ZERO);
+    fn round_trip(&mut self, train: Train) -> Result<RoundTrip, Stopped> {
+        self.command(ROUND_TRIP, u64::from(train.count), train.bytes, Time::ZERO)?;
         let message = &self.buffer[..train.bytes as usize];
         let mut answer = [0u8];
         let start = self.watch.now();
@@ -129,12 +140,12 @@ impl Probe for Driver<'_> {
         Ok(RoundTrip { sent: self.watch.between(start, sent), back: self.watch.between(start, back) })
     }
 
-    fn send(&mut self, bytes: u64, late: Time, receiver: Receiver) -> Result<Time, Infallible> {
+    fn send(&mut self, bytes: u64, late: Time, receiver: Receiver) -> Result<Time, Stopped> {
         let what = match receiver {
             Receiver::Computes => RECEIVE_LATE,
             Receiver::Polls => RECEIVE_AFTER_POLLS,
         };
-        self.command(what, 1, bytes, late);
+        self.command(what, 1, bytes, late)?;
         let message = &self.buffer[..bytes as usize];
         let start = self.watch.now();
         self.comm.send(self.other, MESSAGE, message);
@@ -142,8 +153,8 @@ impl Probe for Driver<'_> {
         Ok(self.watch.between(start, end))
     }
 
-    fn receive(&mut self, bytes: u64, after: Time) -> Result<Time, Infallible> {
-        self.command(SEND, 1, bytes, Time::ZERO);
+    fn receive(&mut self, bytes: u64, after: Time) -> Result<Time, Stopped> {
+        self.command(SEND, 1, bytes, Time::ZERO)?;
         self.watch.compute(after);
         let message = &mut self.buffer[..bytes as usize];
         let start = self.watch.now();

@@ -18,14 +18,14 @@ fn read(file: &[u8], step: usize) -> Result<(), Error> {
     Ok(())
 }
 
-/// Every byte of every file, with one bit, some bits or all bits changed in turn.
+/// Every other byte of every file, with one bit, some bits or all bits changed in turn.
 #[test]
 fn changed_bytes_never_panic() {
     let (mut refused, mut all) = (0, 0);
     for (name, file) in files() {
         let mut bad = file.clone();
-        for at in 0..file.len() {
-            bad[at] ^= [1 << (at / 4 % 8), 0x80, 0xff, (at * 37) as u8 | 1][at % 4];
+        for at in (0..file.len()).step_by(2) {
+            bad[at] ^= [1 << (at / 8 % 8), 0x80, 0xff, (at * 37) as u8 | 1][at / 2 % 4];
             all += 1;
             if let Err(error) = read(&bad, 64) {
                 refused += 1;

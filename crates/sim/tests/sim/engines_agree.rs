@@ -96,7 +96,7 @@ impl Mixed {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 4, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 2, ..ProptestConfig::default() })]
 
     /// Enough ranks for several blocks: messages pass from domain to domain.
     #[test]

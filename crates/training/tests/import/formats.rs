@@ -162,8 +162,8 @@ fn damaged_files_are_read_or_refused() {
                 assert_eq!(job.start.len(), job.instances(job.steps.len() - 1).end);
             }
         };
-        (0..whole.len()).step_by(5).for_each(|cut| check(&whole[..cut]));
-        for place in (0..whole.len()).step_by(3) {
+        (0..whole.len()).step_by(11).for_each(|cut| check(&whole[..cut]));
+        for place in (0..whole.len()).step_by(7) {
             let mut damaged = whole.clone();
             damaged[place] ^= if place % 2 == 0 { 0x04 } else { 0x80 };
             check(&damaged);

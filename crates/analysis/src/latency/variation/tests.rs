@@ -82,9 +82,9 @@ fn levels_of_cycles_are_no_difference() {
 /// Every run has its own level, which cycles do not show but five runs per file do.
 #[test]
 fn levels_of_runs_are_no_difference() {
-    let [verdicts, medians, means, plain @ ..] = wrong(100, 5, 0.05, 0.0);
-    assert!(verdicts <= 10 && medians <= 7 && means <= 7, "{verdicts} {medians} {means}");
-    assert!(plain.iter().all(|&wrong| wrong >= 20), "{plain:?}");
+    let [verdicts, medians, means, plain @ ..] = wrong(50, 5, 0.05, 0.0);
+    assert!(verdicts <= 6 && medians <= 5 && means <= 5, "{verdicts} {medians} {means}");
+    assert!(plain.iter().all(|&wrong| wrong >= 10), "{plain:?}");
     let [one_each, ..] = wrong(30, 1, 0.05, 0.0);
     assert!(one_each >= 15, "one run each cannot tell: {one_each}");
 }

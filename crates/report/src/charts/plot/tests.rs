@@ -403,7 +403,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(16))]
+    #![proptest_config(ProptestConfig::with_cases(8))]
     #[test]
     fn anything_can_be_drawn_in_every_format(plot in plot()) {
         let picture = Chart::new("t", "c", plot).draw(&Heading::default());
