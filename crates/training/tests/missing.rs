@@ -38,6 +38,7 @@ fn a_rank_that_is_recorded_in_some_steps_costs_no_others() {
         let job = job(all);
         assert_eq!(numbers(&job), (0..10).collect::<Vec<i64>>(), "{:?}", job.notes);
         assert!(job.notes[0].contains(says), "{:?}", job.notes);
+        assert!(job.notes[0].contains("removing other causes may save more than stated"), "{:?}", job.notes);
         let slowness = slowness(&Replays::new(&job).unwrap());
         let place = job.workers.iter().position(|worker| worker.rank == rank).unwrap();
         let is_known = |step: i64| slowness[place][step as usize].is_finite();

@@ -153,7 +153,8 @@ fn shorter(
     let list: Vec<String> = workers.ranks.iter().filter_map(says).collect();
     let note = format!(
         "recorded in only some of the steps: {}. In the other steps, delays caused by such a worker show up as waiting time of \
-         the others and cannot be attributed to it; its slowdown covers only its recorded steps",
+         the others and cannot be attributed to it, and removing other causes may save more than stated, since the others \
+         still wait for it; its slowdown covers only its recorded steps",
         listed(list.iter().cloned())
     );
     if list.is_empty() { Vec::new() } else { vec![note] }
