@@ -187,13 +187,10 @@ fn simulate(plan: &Plan, subject: &Subject, target: &Target, console: &Console) 
     let now = || began.elapsed().as_secs_f64();
     let mut question = Question {
         runner: Replicas {
-            simulation: Simulation::new(&target.network),
-            threads,
             accelerator: gpus.as_ref().map(|gpus| gpus as &dyn Accelerator),
-            cluster: None,
-            checkpoints: None,
             stop: interrupt::flag(),
             advance: &|more| stages.advance(more),
+            ..Replicas::new(Simulation::new(&target.network), threads)
         },
         seed: plan.seed,
         noise: &subject.noise,

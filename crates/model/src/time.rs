@@ -4,7 +4,7 @@ use crate::units::group_whole_part;
 use std::fmt;
 use std::ops::{Add, AddAssign, Sub};
 
-/// A point in simulated time, or a length of it, in picoseconds.
+/// A point in simulated time, or a length of it, in picoseconds, as which it is serialised.
 ///
 /// Addition saturates at [`Time::NEVER`], so a run that leaves the representable
 /// range ends with that value instead of a wrapped, plausible-looking one.
@@ -121,18 +121,9 @@ impl fmt::Display for Time {
     }
 }
 
-/// Serialises times as picoseconds.
-pub mod picoseconds {
-    use super::Time;
-    use serde::{Deserialize, Deserializer, Serializer};
-
-    pub fn serialize<S: Serializer>(time: &Time, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_u64(time.ps())
-    }
-
-    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Time, D::Error> {
-        u64::deserialize(deserializer).map(Time)
-    }
+/// Serialises a time in seconds, not in picoseconds.
+pub fn in_seconds<S: serde::Serializer>(time: &Time, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_f64(time.seconds())
 }
 
 #[cfg(test)]

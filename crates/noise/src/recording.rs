@@ -11,7 +11,6 @@ use super::{Detours, DetoursError};
 use serde::{Deserialize, Serialize};
 use straggler_model::Time;
 use straggler_model::provenance::{Machine, Origin, Timer};
-use straggler_model::time::picoseconds;
 
 /// A position in [`NoiseRecording::sources`].
 pub type SourceId = u16;
@@ -137,13 +136,10 @@ impl Explained {
 pub struct Core {
     /// The kernel's number; for an imported file, the number it states or its position.
     pub core: u32,
-    #[serde(with = "picoseconds")]
     pub length: Time,
     /// The undisturbed length of an iteration, or of a quantum of fixed work.
-    #[serde(with = "picoseconds")]
     pub t_min: Time,
     /// Iterations longer than this are detours.
-    #[serde(with = "picoseconds")]
     pub threshold: Time,
     pub iterations: u64,
     /// Sorted by start.
@@ -161,9 +157,7 @@ pub struct Core {
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Phase {
-    #[serde(with = "picoseconds")]
     pub start: Time,
-    #[serde(with = "picoseconds")]
     pub duration: Time,
     /// Duration of an iteration relative to the best.
     pub slowdown: f64,
@@ -174,7 +168,6 @@ pub struct Phase {
 #[serde(deny_unknown_fields)]
 pub struct Lost {
     pub detours: u64,
-    #[serde(with = "picoseconds")]
     pub time: Time,
 }
 

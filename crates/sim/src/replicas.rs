@@ -46,7 +46,23 @@ impl std::fmt::Debug for Replicas<'_> {
     }
 }
 
+/// For replicas that nothing stops.
+static NEVER: AtomicBool = AtomicBool::new(false);
+
 impl<'a> Replicas<'a> {
+    /// On the CPUs of this process, without checkpoints; nothing stops them, and nothing follows their progress.
+    pub fn new(simulation: Simulation<'a>, threads: usize) -> Replicas<'a> {
+        Replicas {
+            simulation,
+            threads,
+            accelerator: None,
+            cluster: None,
+            checkpoints: None,
+            stop: &NEVER,
+            advance: &|_| (),
+        }
+    }
+
     /// The same with other noise.
     pub fn with_noise<'b>(&self, noise: &'b Injection) -> Replicas<'b>
     where
@@ -259,8 +275,6 @@ mod tests {
     use straggler_noise::{NoiseSpec, Phases};
     use straggler_schedule::collectives::{Choice, Job};
 
-    static STOP: AtomicBool = AtomicBool::new(false);
-
     fn barrier(processes: u32) -> Workload {
         let choice: Choice = "barrier:dissemination".parse().unwrap();
         let collective = choice.algorithm.unwrap().build(choice.operation, &Job::new(processes, 1)).unwrap();
@@ -274,15 +288,7 @@ mod tests {
 
     fn replicas<'a>(network: &'a Network, noise: &'a Injection, threads: usize) -> Replicas<'a> {
         let simulation = Simulation { noise: Some(noise), ..Simulation::new(network) };
-        Replicas {
-            simulation,
-            threads,
-            accelerator: None,
-            cluster: None,
-            checkpoints: None,
-            stop: &STOP,
-            advance: &|_| (),
-        }
+        Replicas::new(simulation, threads)
     }
 
     #[test]

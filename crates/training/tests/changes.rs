@@ -1,24 +1,12 @@
 //! Causes that begin at some step, causes that hide behind others, and findings that are not certain.
 
+use super::{answers_of, answers_of_rows, fault, job_of};
 use straggler_training::exact::{Answers, Cause, CauseKind, Evidence, Finding, Period, Replays, analyse};
 use straggler_training::synthetic::{Defect, Fault, Synthetic, mean_step, rows};
 use straggler_training::{Kind, Row, derive};
 
-fn answers_of(rows: Vec<Row>) -> Answers {
-    let job = derive::job(rows, "synthetic").unwrap();
-    analyse(&Replays::new(&job).unwrap(), None)
-}
-
-fn answers(of: &Synthetic) -> Answers {
-    answers_of(rows(of))
-}
-
 fn first(found: &Answers) -> &Cause {
     found.causes.first().unwrap_or_else(|| panic!("no cause: {found:?}"))
-}
-
-fn fault(dp_rank: u32, stage: u32, from_step: u32, what: Defect) -> Fault {
-    Fault { dp_rank, stage, from_step, what }
 }
 
 /// Without sends and receives, the pipeline bubble is not a delay of the host, and slow workers are still found.
@@ -29,16 +17,16 @@ fn stages_without_transfers_are_not_put_down_to_the_host() {
         rows(of).into_iter().filter(|row| !row.kind.is_send_or_recv()).collect()
     };
     let told = "there are 4 stages but no sends or receives to use";
-    let healthy = answers_of(without(&of));
+    let healthy = answers_of_rows(without(&of));
     assert!(healthy.notes.iter().any(|note| note.starts_with(told)), "{:?}", healthy.notes);
     assert!(healthy.causes.iter().all(|cause| cause.kind != CauseKind::LaunchDelay), "{:?}", healthy.causes);
     assert!(healthy.s < 1.05 && healthy.replay_error.abs() < 0.01, "{healthy:?}");
     let slow = Synthetic { faults: vec![fault(2, 1, 5, Defect::Slow(1.5))], ..of };
-    let found = answers_of(without(&slow));
+    let found = answers_of_rows(without(&slow));
     let cause = first(&found);
     assert_eq!((cause.kind, &cause.ranks[..], cause.since_step), (CauseKind::Workers, &[6][..], Some(5)));
     // The gain is the same as with recorded transfers.
-    let with = answers(&slow);
+    let with = answers_of(&slow);
     assert!((cause.gain - first(&with).gain).abs() < 0.01, "{cause:?} {:?}", first(&with));
 }
 
@@ -53,7 +41,7 @@ fn a_stage_that_becomes_slow_is_no_partition() {
     for (dp, factor, from) in [(2, 1.5, 6), (1, 2.0, 3)] {
         let of = Synthetic { dp, pp: 4, ..Synthetic::default() };
         let faults = (0..dp).map(|dp_rank| fault(dp_rank, 2, from, Defect::Slow(factor))).collect();
-        let found = answers(&Synthetic { faults, ..of });
+        let found = answers_of(&Synthetic { faults, ..of });
         let cause = first(&found);
         assert_eq!(cause.finding, Finding::Stages { stages: vec![2], otherwise_alike: true });
         assert_eq!((cause.since_step, cause.until_step), (Some(i64::from(from)), None));
@@ -68,7 +56,7 @@ fn a_job_that_becomes_slower_is_told_with_its_step() {
     let of = Synthetic::default();
     let healthy = mean_step(&of);
     let slow = Synthetic { faults: everybody(&of, 10, Defect::Slow(1.3)), ..of.clone() };
-    let found = answers(&slow);
+    let found = answers_of(&slow);
     let cause = first(&found);
     assert_eq!((cause.kind, cause.since_step), (CauseKind::WholeJob, Some(10)), "{cause:?}");
     let Finding::WholeJob { typical_step_seconds: Some([high, low]), waits_in_computing: false } =
@@ -81,7 +69,7 @@ fn a_job_that_becomes_slower_is_told_with_its_step() {
     assert!(found.s_at_least.is_some_and(|times| times > 1.1), "{found:?}");
     let links =
         Synthetic { faults: everybody(&of, 8, Defect::Link { times: 5.0, with: None }), ..of.clone() };
-    let found = answers(&links);
+    let found = answers_of(&links);
     let cause = first(&found);
     assert_eq!((cause.kind, cause.since_step), (CauseKind::Communication, Some(8)), "{cause:?}");
     assert!(matches!(cause.finding, Finding::Transfers { .. }), "{cause:?}");
@@ -96,12 +84,12 @@ fn a_job_that_becomes_slower_is_told_with_its_step() {
 fn slow_workers_are_found_among_unequal_lengths() {
     for seed in 1..=6 {
         let of = Synthetic { dp: 8, pp: 1, lengths: 0.3, seed, ..Synthetic::default() };
-        let found = answers(&Synthetic { faults: vec![fault(5, 0, 9, Defect::Slow(1.3))], ..of.clone() });
+        let found = answers_of(&Synthetic { faults: vec![fault(5, 0, 9, Defect::Slow(1.3))], ..of.clone() });
         let slow = found.causes.iter().find(|cause| cause.kind == CauseKind::Workers);
         let slow = slow.unwrap_or_else(|| panic!("seed {seed}: {:?}", found.causes));
         assert_eq!(slow.ranks, [5], "seed {seed}: {slow:?}");
         assert!(slow.since_step.is_some_and(|step| (5..=12).contains(&step)), "seed {seed}: {slow:?}");
-        let healthy = answers(&of);
+        let healthy = answers_of(&of);
         assert!(healthy.causes.iter().all(|cause| cause.kind != CauseKind::Workers), "{:?}", healthy.causes);
     }
 }
@@ -111,13 +99,14 @@ fn slow_workers_are_found_among_unequal_lengths() {
 fn a_slightly_slow_worker_stands_out() {
     for seed in 1..=6 {
         let of = Synthetic { dp: 8, pp: 1, seed, ..Synthetic::default() };
-        let found = answers(&Synthetic { faults: vec![fault(3, 0, 0, Defect::Slow(1.045))], ..of.clone() });
+        let found =
+            answers_of(&Synthetic { faults: vec![fault(3, 0, 0, Defect::Slow(1.045))], ..of.clone() });
         let cause = first(&found);
         assert_eq!((cause.kind, &cause.ranks[..]), (CauseKind::Workers, &[3][..]), "{cause:?}");
         let Finding::Worker { factor, period, stage: None, .. } = &cause.finding else { panic!("{cause:?}") };
         assert!((1.03..1.05).contains(factor) && *period == Period::default(), "{cause:?}");
         assert!((cause.gain - 0.037).abs() < 0.01, "{cause:?}");
-        let healthy = answers(&of);
+        let healthy = answers_of(&of);
         assert!(healthy.causes.iter().all(|cause| cause.kind != CauseKind::Workers), "{:?}", healthy.causes);
     }
 }
@@ -128,7 +117,7 @@ fn a_cause_behind_another_is_told() {
     let of = Synthetic::default();
     let faults = vec![fault(2, 0, 5, Defect::Slow(1.3)), fault(3, 1, 10, Defect::Stall(0.4))];
     let with = Synthetic { faults, ..of.clone() };
-    let found = answers(&with);
+    let found = answers_of(&with);
     assert_eq!(first(&found).ranks, [2], "{:?}", found.causes);
     let hidden: Vec<&Cause> = found.causes.iter().filter(|cause| cause.with_others.is_some()).collect();
     assert_eq!(hidden.len(), 1, "{:?}", found.causes);
@@ -153,7 +142,7 @@ fn unequal_work_behind_a_slow_worker_is_told() {
     for (of, kind, healthy) in
         [(lengths, CauseKind::SequenceLengths, even), (stages, CauseKind::Partition, by_stages)]
     {
-        let found = answers(&of);
+        let found = answers_of(&of);
         assert_eq!(first(&found).kind, CauseKind::Workers, "{:?}", found.causes);
         let hidden = found.causes.iter().find(|cause| cause.kind == kind);
         let hidden = hidden.unwrap_or_else(|| panic!("{:?}", found.causes));
@@ -170,7 +159,7 @@ fn unequal_work_behind_a_slow_worker_is_told() {
 fn a_single_cause_hides_nothing() {
     for seed in 1..=4 {
         let of = Synthetic { jitter: 0.03, seed, ..Synthetic::default() };
-        let found = answers(&Synthetic { faults: vec![fault(2, 1, 0, Defect::Slow(1.5))], ..of });
+        let found = answers_of(&Synthetic { faults: vec![fault(2, 1, 0, Defect::Slow(1.5))], ..of });
         assert!(found.causes.iter().all(|cause| cause.with_others.is_none()), "{:?}", found.causes);
     }
 }
@@ -179,7 +168,8 @@ fn a_single_cause_hides_nothing() {
 #[test]
 fn a_cause_is_told_with_the_steps_since_it_began() {
     let healthy = Synthetic::default();
-    let found = answers(&Synthetic { faults: vec![fault(2, 1, 12, Defect::Slow(1.5))], ..healthy.clone() });
+    let found =
+        answers_of(&Synthetic { faults: vec![fault(2, 1, 12, Defect::Slow(1.5))], ..healthy.clone() });
     let (real, without) = first(&found).step_since.unwrap();
     assert!((without - mean_step(&healthy)).abs() < 0.02 * without, "{without}");
     assert!((real - without - 20.0 / 8.0 * first(&found).seconds).abs() < 1e-9, "{:?}", first(&found));
@@ -199,7 +189,7 @@ fn loading_as_ever_is_no_cause() {
             chunk: -1,
             ..*row
         }));
-        let found = answers_of(all);
+        let found = answers_of_rows(all);
         let cause = found.causes.iter().find(|cause| cause.kind == CauseKind::DataLoading);
         assert_eq!(cause.is_some(), told, "{:?}", found.causes);
         if let Some(cause) = cause {
@@ -214,7 +204,7 @@ fn loading_as_ever_is_no_cause() {
 #[test]
 fn hosts_are_told_with_their_step() {
     let found =
-        answers(&Synthetic { faults: vec![fault(3, 0, 6, Defect::Stall(0.3))], ..Synthetic::default() });
+        answers_of(&Synthetic { faults: vec![fault(3, 0, 6, Defect::Stall(0.3))], ..Synthetic::default() });
     let cause = first(&found);
     assert_eq!((cause.kind, cause.since_step, &cause.ranks[..]), (CauseKind::LaunchDelay, Some(6), &[3][..]));
     // Loads of 20 ms, and of 400 ms on rank 2 from step 8 on.
@@ -232,7 +222,7 @@ fn hosts_are_told_with_their_step() {
         loads.push(Row { kind: Kind::DataLoad, start: row.start - load(row), duration: load(row), ..none });
     }
     all.extend(loads);
-    let found = answers_of(all);
+    let found = answers_of_rows(all);
     let cause = found.causes.iter().find(|cause| cause.kind == CauseKind::DataLoading);
     let cause = cause.unwrap_or_else(|| panic!("{:?}", found.causes));
     assert_eq!((cause.since_step, &cause.ranks[..]), (Some(8), &[2][..]), "{cause:?}");
@@ -250,7 +240,7 @@ fn a_slow_optimizer_is_told_from_slow_computing() {
     let mut all = rows(&of);
     let own = |row: &&mut Row| row.kind == Kind::Optimizer && row.rank == 2;
     all.iter_mut().filter(own).for_each(|row| row.duration *= 30.0);
-    let found = answers_of(all);
+    let found = answers_of_rows(all);
     let cause = first(&found);
     assert_eq!((cause.kind, &cause.ranks[..]), (CauseKind::Workers, &[2][..]), "{cause:?}");
     let Evidence::SlowOperations { slow, usual } = &cause.evidence[1] else { panic!("{cause:?}") };
@@ -267,11 +257,11 @@ fn at_least_is_said_where_what_is_typical_is_slow() {
     for row in all.iter_mut().filter(|row| row.step < 2) {
         (row.start, row.duration) = (3.0 * row.start, 3.0 * row.duration);
     }
-    let found = answers_of(all);
+    let found = answers_of_rows(all);
     assert_eq!(first(&found).kind, CauseKind::StartUp, "{found:?}");
     assert!(found.s_at_least.is_some_and(|times| (1.15..1.25).contains(&times)), "{found:?}");
     let fast = |pp: u32| {
-        answers(&Synthetic {
+        answers_of(&Synthetic {
             pp,
             faults: vec![fault(1, pp - 1, 0, Defect::Slow(0.7))],
             ..Synthetic::default()
@@ -291,8 +281,8 @@ fn faults_that_hide_each_other_are_both_named() {
         faults: vec![fault(1, 1, 0, Defect::Slow(1.2)), fault(2, 1, 0, link)],
         ..Synthetic::default()
     };
-    let found = answers(&of);
-    let healthy = answers(&Synthetic { faults: Vec::new(), ..of }).step_seconds;
+    let found = answers_of(&of);
+    let healthy = answers_of(&Synthetic { faults: Vec::new(), ..of }).step_seconds;
     let kinds: Vec<CauseKind> = found.causes.iter().map(|cause| cause.kind).collect();
     assert!(kinds.contains(&CauseKind::Workers) && kinds.contains(&CauseKind::Communication), "{kinds:?}");
     for cause in &found.causes {
@@ -305,14 +295,14 @@ fn faults_that_hide_each_other_are_both_named() {
 #[test]
 fn an_accident_is_told_from_what_is_usual() {
     let of = Synthetic { faults: vec![fault(1, 2, 6, Defect::Slow(1.5))], ..Synthetic::default() };
-    let usual = answers(&of);
+    let usual = answers_of(&of);
     let slow = first(&usual).ranks[0];
     for (step, rank) in [(0, 6), (4, 6), (8, slow), (19, 0)] {
         let mut all = rows(&of);
         let is_it =
             |row: &&mut Row| (row.step, row.rank, row.kind, row.seq) == (step, rank, Kind::ForwardCompute, 3);
         all.iter_mut().filter(is_it).for_each(|row| row.duration += 5000.0);
-        let found = answers_of(all);
+        let found = answers_of_rows(all);
         let cause = first(&found);
         assert_eq!((cause.kind, &cause.ranks[..]), (CauseKind::OneOff, &[rank][..]), "{cause:?}");
         let Finding::OneOff { operations: 1, operation, takes_seconds, .. } = &cause.finding else {
@@ -340,9 +330,7 @@ fn ranks_too_many_and_stages_too_few_are_named() {
     let told = "ranks 0 and 1 are both data-parallel rank 0 of stage 0: give only one rank of each tensor-parallel group.";
     assert!(error.starts_with(told), "{error}");
     let told = "stage 1, the last one recorded, sends forward: stages from 2 on are missing";
-    let is_told = |rows: Vec<Row>| {
-        derive::job(rows, "synthetic").unwrap().notes.iter().any(|note| note.starts_with(told))
-    };
+    let is_told = |rows: Vec<Row>| job_of(rows).notes.iter().any(|note| note.starts_with(told));
     assert!(is_told(rows(&of).into_iter().filter(|row| row.stage < 2).collect()));
     assert!(!is_told(rows(&Synthetic { pp: 2, ..of })));
 }
@@ -351,7 +339,7 @@ fn ranks_too_many_and_stages_too_few_are_named() {
 #[test]
 fn the_fix_of_a_partition_is_the_split() {
     let of = Synthetic { last_stage: 0.3, ..Synthetic::default() };
-    let job = derive::job(rows(&of), "synthetic").unwrap();
+    let job = job_of(rows(&of));
     let replays = Replays::new(&job).unwrap();
     let found = analyse(&replays, Some(&[8, 8, 8, 8]));
     let layers_of = |found: &Answers| match &first(found).finding {
@@ -371,7 +359,7 @@ fn a_worker_that_gets_worse_twice_is_slow_since_the_first_time() {
     let healthy = mean_step(&of);
     let faults = vec![fault(4, 0, 10, Defect::Slow(1.2)), fault(4, 0, 40, Defect::Slow(1.25))];
     let slow = Synthetic { faults, ..of };
-    let found = answers(&slow);
+    let found = answers_of(&slow);
     let cause = first(&found);
     let period = Period { since_step: Some(10), slower_from: vec![40], ..Period::default() };
     assert!(matches!(&cause.finding, Finding::Worker { period: own, .. } if *own == period), "{cause:?}");
@@ -384,7 +372,7 @@ fn a_link_that_gets_worse_twice_is_slow_since_the_first_time() {
     let of = Synthetic { dp: 4, pp: 2, steps: 30, ..Synthetic::default() };
     let link = |times| Defect::Link { times, with: Some((2, 1)) };
     let faults = vec![fault(2, 0, 5, link(20.0)), fault(2, 0, 12, link(3.0))];
-    let found = answers(&Synthetic { faults, ..of });
+    let found = answers_of(&Synthetic { faults, ..of });
     let cause = first(&found);
     assert_eq!((cause.kind, cause.since_step), (CauseKind::Communication, Some(5)), "{cause:?}");
     let gets_worse =
@@ -404,7 +392,7 @@ fn a_small_rise_of_all_stages_is_one_of_the_whole_job() {
         one
     });
     let slow = Synthetic { faults: faults.collect(), ..of };
-    let found = answers(&slow);
+    let found = answers_of(&slow);
     let cause = first(&found);
     assert_eq!((cause.kind, cause.since_step), (CauseKind::WholeJob, Some(25)), "{:?}", found.causes);
     assert!((cause.seconds - (mean_step(&slow) - healthy)).abs() < 0.005 * healthy, "{cause:?}");
@@ -432,7 +420,7 @@ fn what_ends_again_is_told_with_its_steps() {
         (link, CauseKind::Communication, &[6, 10]),
     ] {
         let rows = between(faults);
-        let found = answers_of(rows);
+        let found = answers_of_rows(rows);
         let cause = first(&found);
         assert_eq!((cause.kind, &cause.ranks[..]), (kind, ranks), "{cause:?}");
         assert_eq!((cause.since_step, cause.until_step), (Some(5), Some(11)), "{cause:?}");
@@ -447,7 +435,7 @@ fn a_slow_worker_gains_only_what_it_computes_longer() {
     let of = Synthetic { dp: 8, pp: 1, ..Synthetic::default() };
     let slow = |more: Vec<Fault>| {
         let faults = [vec![fault(3, 0, 0, Defect::Slow(1.3))], more].concat();
-        let found = answers(&Synthetic { faults, ..of.clone() });
+        let found = answers_of(&Synthetic { faults, ..of.clone() });
         let cause = found.causes.into_iter().find(|cause| cause.kind == CauseKind::Workers);
         cause.expect("a slow worker").seconds
     };

@@ -1,30 +1,26 @@
 //! Tables whose clocks are off.
 
+use super::answers_of_rows;
 use straggler_training::exact::{Answers, CauseKind, Distrust, Replays, analyse};
 use straggler_training::synthetic::{Defect, Fault, Synthetic, rows};
-use straggler_training::{Kind, Row, derive};
+use straggler_training::{Kind, Row};
 
 fn synthetic() -> Synthetic {
     let slow = Fault { dp_rank: 2, stage: 1, from_step: 0, what: Defect::Slow(1.5) };
     Synthetic { steps: 8, faults: vec![slow], ..Synthetic::default() }
 }
 
-fn answers(rows: Vec<Row>) -> Answers {
-    let job = derive::job(rows, "synthetic").unwrap();
-    analyse(&Replays::new(&job).unwrap(), None)
-}
-
 /// Offsets of up to a minute, as large as many steps.
 #[test]
 fn clocks_that_are_off_are_aligned() {
     let good = rows(&synthetic());
-    let expected = answers(good.clone());
+    let expected = answers_of_rows(good.clone());
     let mut shifted = good;
     for row in &mut shifted {
         row.start +=
             [0.0, 3.0, -0.5, 0.02][row.dp_rank as usize] + [0.0, 0.25, -60.0, 0.0][row.stage as usize];
     }
-    let found = answers(shifted);
+    let found = answers_of_rows(shifted);
     let note = found.notes.iter().find(|note| note.starts_with("Clocks were aligned")).unwrap();
     assert!(note.contains("the largest offset is -60."), "{note}");
     assert!((found.s - expected.s).abs() < 0.01, "{} instead of {}", found.s, expected.s);
@@ -47,13 +43,13 @@ fn offsets_shorter_than_a_collective_are_corrected() {
         ..Synthetic::default()
     };
     let good = rows(&of);
-    let expected = answers(good.clone());
+    let expected = answers_of_rows(good.clone());
     assert_eq!(expected.causes[0].ranks, [5], "{:?}", expected.causes);
     let mut shifted = good;
     for row in &mut shifted {
         row.start += 0.04 * f64::from((row.dp_rank * 7 + 3) % 16) / 15.0;
     }
-    let found = answers(shifted);
+    let found = answers_of_rows(shifted);
     assert!(found.notes[0].starts_with("Clocks were aligned on the ends"), "{:?}", found.notes);
     let known = |of: &Answers| -> Vec<(CauseKind, Vec<u32>)> {
         of.causes.iter().map(|cause| (cause.kind, cause.ranks.clone())).collect()
@@ -68,7 +64,7 @@ fn offsets_shorter_than_a_collective_are_corrected() {
 fn clocks_that_are_good_are_left_alone() {
     for what in [Defect::Slow(3.0), Defect::Link { times: 200.0, with: None }, Defect::Stall(2.0)] {
         let fault = Fault { dp_rank: 2, stage: 1, from_step: 0, what };
-        let found = answers(rows(&Synthetic { faults: vec![fault], ..synthetic() }));
+        let found = answers_of_rows(rows(&Synthetic { faults: vec![fault], ..synthetic() }));
         assert!(found.notes.is_empty(), "{what:?}: {:?}", found.notes);
     }
 }
@@ -88,12 +84,12 @@ fn a_send_may_end_before_its_receive_begins() {
             _ => {}
         }
     }
-    let found = answers(all.clone());
+    let found = answers_of_rows(all.clone());
     assert!(found.notes.is_empty() && found.early_ends == 0, "{:?} {}", found.notes, found.early_ends);
     assert!(found.replay_error.abs() < 0.02, "{}", found.replay_error);
     assert_eq!(found.causes[0].ranks, [6], "{:?}", found.causes[0]);
     all.iter_mut().filter(|row| row.stage == 1).for_each(|row| row.start += 0.2);
-    assert!(answers(all).notes[0].starts_with("Clocks were aligned"));
+    assert!(answers_of_rows(all).notes[0].starts_with("Clocks were aligned"));
 }
 
 /// The public jobs, if available: their clocks are good, and their answers are those of the guide.
@@ -121,12 +117,12 @@ fn assert_like(found: &Answers, expected: &Answers) {
 #[test]
 fn clocks_that_jump_are_named_and_aligned() {
     let good = rows(&synthetic());
-    let expected = answers(good.clone());
+    let expected = answers_of_rows(good.clone());
     for (from, until, jumps) in [(5, 8, vec![5]), (2, 8, vec![2]), (3, 4, vec![3, 4])] {
         let mut all = good.clone();
         let jumped = |row: &&mut Row| row.rank == 5 && (from..until).contains(&row.step);
         all.iter_mut().filter(jumped).for_each(|row| row.start += 2.0);
-        let found = answers(all);
+        let found = answers_of_rows(all);
         let note =
             found.notes.iter().find(|note| note.starts_with("Clocks jump during the recording: ")).unwrap();
         let named: Vec<&str> = note.split("rank ").skip(1).collect();
@@ -146,7 +142,7 @@ fn a_clock_that_moves_in_every_step_is_not_said_to_jump() {
     let mut all = rows(&synthetic());
     let moved = |row: &&mut Row| row.rank == 5 && row.step % 2 == 1;
     all.iter_mut().filter(moved).for_each(|row| row.start += 2.0);
-    let found = answers(all);
+    let found = answers_of_rows(all);
     assert!(found.notes.iter().all(|note| !note.contains("jump")), "{:?}", found.notes);
     let told = "The clock of rank 5 drifts relative to the others in 7 of 8 steps";
     assert!(found.notes.iter().any(|note| note.starts_with(told)), "{:?}", found.notes);
@@ -161,7 +157,7 @@ fn clocks_that_do_not_jump_are_not_named() {
         for rank in [0, 1, dp * pp - 1] {
             let mut all = good.clone();
             all.iter_mut().filter(|row| row.rank == rank && row.step >= 9).for_each(|row| row.start += 3.0);
-            let found = answers(all);
+            let found = answers_of_rows(all);
             let note = found.notes.iter().find(|note| note.starts_with("Clocks jump")).unwrap();
             // Of two clocks, either may have jumped.
             let expected = if dp * pp == 2 { "rank " } else { &format!("rank {rank} by ") };
@@ -176,11 +172,11 @@ fn clocks_that_do_not_jump_are_not_named() {
 #[test]
 fn a_step_with_a_jump_within_is_left_out() {
     let good = rows(&synthetic());
-    let expected = answers(good.clone());
+    let expected = answers_of_rows(good.clone());
     let mut all = good;
     let is_late = |row: &&mut Row| row.rank == 5 && (row.step > 4 || row.step == 4 && row.start > 1.0);
     all.iter_mut().filter(is_late).for_each(|row| row.start += 2.0);
-    let found = answers(all);
+    let found = answers_of_rows(all);
     let left_out = "left out, because a clock jumps within them: step 4 (rank 5)";
     assert!(found.notes.iter().any(|note| note == left_out), "{:?}", found.notes);
     assert!(
@@ -198,7 +194,7 @@ fn there_are_no_causes_without_a_verdict() {
     let mut all = rows(&synthetic());
     let is_late = |row: &&mut Row| row.rank == 5 && row.start > 0.4 * (1.0 + row.step as f64 / 10.0);
     all.iter_mut().filter(is_late).for_each(|row| row.start += 2.0);
-    let found = answers(all);
+    let found = answers_of_rows(all);
     assert!(
         found.distrust == Some(Distrust::Clocks) && found.causes.is_empty(),
         "{} {:?}",
@@ -216,7 +212,7 @@ fn ranks_of_two_jobs_are_no_jumps() {
         let mut all: Vec<Row> = one.iter().filter(|row| row.dp_rank < 2).copied().collect();
         let late = |row: &Row| Row { start: row.start + moves * row.step as f64, ..*row };
         all.extend(other.iter().filter(|row| row.dp_rank >= 2).map(late));
-        let found = answers(all);
+        let found = answers_of_rows(all);
         assert_eq!((found.notes.len(), found.causes.len()), (1, 0), "{:?}", found.notes);
         let note = &found.notes[0];
         assert!(note.starts_with("The times of ranks contradict each other in 1"), "{note}");
@@ -235,7 +231,7 @@ fn stages_of_two_jobs_are_no_jumps() {
         let other = rows(&Synthetic { steps: 12, seed, forward, ..Synthetic::default() });
         let mut all: Vec<Row> = one.iter().filter(|row| row.stage < 2).copied().collect();
         all.extend(other.iter().filter(|row| row.stage >= 2));
-        let found = answers(all);
+        let found = answers_of_rows(all);
         assert_eq!((found.notes.len(), found.causes.len()), (1, 0), "{:?}", found.notes);
         let note = &found.notes[0];
         assert!(note.starts_with("The times of ranks contradict each other in 12 of 12 steps"), "{note}");

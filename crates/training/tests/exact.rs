@@ -1,17 +1,9 @@
 //! The analysis on jobs whose faults are known.
 
+use super::{answers_of, answers_of_rows, job, job_of};
 use straggler_training::exact::{Answers, CauseKind, Evidence, Replays, analyse};
 use straggler_training::synthetic::{Defect, Fault, Synthetic, mean_step, rows};
-use straggler_training::{Job, Kind, Row, derive, phrases, read_table, write_csv};
-
-fn job(of: &Synthetic) -> Job {
-    derive::job(rows(of), "synthetic").unwrap()
-}
-
-fn answers(of: &Synthetic) -> Answers {
-    let job = job(of);
-    analyse(&Replays::new(&job).unwrap(), None)
-}
+use straggler_training::{Kind, Row, derive, phrases, read_table, write_csv};
 
 fn slow(factor: f64, from_step: u32) -> Fault {
     Fault { dp_rank: 2, stage: 1, from_step, what: Defect::Slow(factor) }
@@ -19,10 +11,10 @@ fn slow(factor: f64, from_step: u32) -> Fault {
 
 #[test]
 fn a_healthy_job_is_as_fast_as_it_can_be() {
-    let found = answers(&Synthetic { jitter: 0.0, ..Synthetic::default() });
+    let found = answers_of(&Synthetic { jitter: 0.0, ..Synthetic::default() });
     assert!((found.s - 1.0).abs() < 1e-9 && found.replay_error.abs() < 1e-9, "{found:?}");
     assert!(found.causes.is_empty(), "{:?}", found.causes);
-    let found = answers(&Synthetic::default());
+    let found = answers_of(&Synthetic::default());
     assert!(
         found.s < 1.05 && found.causes.iter().all(|cause| cause.kind == CauseKind::Variation),
         "{found:?}"
@@ -45,7 +37,7 @@ fn injected_slowdowns_are_estimated_closely() {
         let slowed = with(low);
         let truth = mean_step(&slowed) / quiet;
         assert!((truth - wanted).abs() < 0.002, "{truth}");
-        let found = answers(&slowed);
+        let found = answers_of(&slowed);
         let error = (found.s - truth).abs();
         assert!(error < (published - wanted).abs() && error < 0.03, "{wanted}: {} for {truth}", found.s);
         let first = &found.causes[0];
@@ -57,7 +49,7 @@ fn injected_slowdowns_are_estimated_closely() {
 
 #[test]
 fn a_worker_that_becomes_slow_is_told_with_its_step() {
-    let found = answers(&Synthetic { faults: vec![slow(1.5, 12)], ..Synthetic::default() });
+    let found = answers_of(&Synthetic { faults: vec![slow(1.5, 12)], ..Synthetic::default() });
     assert_eq!(found.causes[0].since_step, Some(12), "{:?}", found.causes);
     assert_eq!(found.workers[0].rank, 6);
     assert!(found.curve[0].share_saved.unwrap() > 0.8, "{:?}", found.curve);
@@ -78,7 +70,7 @@ fn each_fault_is_called_by_its_name() {
         ),
     ];
     for (case, kind, ranks) in cases {
-        let found = answers(&case);
+        let found = answers_of(&case);
         let first =
             found.causes.first().unwrap_or_else(|| panic!("{kind:?}: nothing found, S = {}", found.s));
         assert_eq!(first.kind, kind, "{:?}", found.causes);
@@ -112,13 +104,13 @@ fn one_column_stands_for_all_that_are_alike() {
 #[test]
 fn columns_that_differ_are_joined() {
     let of = Synthetic { steps: 3, ..Synthetic::default() };
-    let whole = answers(&of);
+    let whole = answers_of(&of);
     let mut rows = rows(&of);
     // One more operation on one rank, which takes no time.
     let is_it = |row: &&Row| row.kind == Kind::LayernormGradsAllReduce && row.rank == 5 && row.step == 1;
     let last = *rows.iter().find(is_it).unwrap();
     rows.push(Row { seq: 1, ..last });
-    let job = derive::job(rows, "synthetic").unwrap();
+    let job = job_of(rows);
     assert_eq!(job.steps.iter().map(|step| step.columns).collect::<Vec<u32>>(), [4, 1, 4]);
     let joined = analyse(&Replays::new(&job).unwrap(), None);
     assert!((joined.s - whole.s).abs() < 1e-9, "{} {}", joined.s, whole.s);
@@ -132,18 +124,18 @@ fn what_is_missing_is_left_out_and_said() {
     let of = Synthetic { steps: 4, ..Synthetic::default() };
     let all = rows(&of);
     let without = all.iter().filter(|row| !(row.step == 2 && row.rank == 3)).copied().collect();
-    let job = derive::job(without, "synthetic").unwrap();
+    let job = job_of(without);
     assert_eq!(job.steps.iter().map(|step| step.number).collect::<Vec<i64>>(), [0, 1, 3]);
     assert!(job.notes[0].contains("step 2 lacks everything of rank 3"), "{:?}", job.notes);
     let without = all.iter().filter(|row| row.rank != 3).copied().collect();
-    let job = derive::job(without, "synthetic").unwrap();
+    let job = job_of(without);
     assert!(job.notes[0].contains("data-parallel rank 3 of stage 0"), "{:?}", job.notes);
     let found = analyse(&Replays::new(&job).unwrap(), None);
     assert_eq!((found.workers_recorded, found.workers.len()), (15, 15));
     // Shares are of the recorded workers.
     assert_eq!(found.repaired_workers.share, 1.0 / 15.0);
     let without: Vec<Row> = all.iter().filter(|row| row.kind != Kind::Optimizer).copied().collect();
-    let job = derive::job(without, "synthetic").unwrap();
+    let job = job_of(without);
     assert!(job.notes[0].starts_with("no optimizer was recorded"), "{:?}", job.notes);
     let mut twice: Vec<_> = all.iter().chain(&all).copied().collect();
     twice[..all.len()].iter_mut().for_each(|row| row.duration += 1.0);
@@ -197,7 +189,7 @@ fn a_late_end_is_not_charged_again_when_the_next_step_begins() {
             _ => row.start += late,
         }
     }
-    let found = answers_of(&all);
+    let found = answers_of_rows(all.clone());
     assert!((found.step_seconds - (base + late)).abs() < 1e-6, "{} {base}", found.step_seconds);
     assert!((found.s - (base + late) / base).abs() < 1e-6, "{} {}", found.s, (base + late) / base);
     assert!((found.by_type["optimizer"] - found.s).abs() < 1e-6, "{:?}", found.by_type);
@@ -210,13 +202,8 @@ fn a_late_end_is_not_charged_again_when_the_next_step_begins() {
     assert!(found.causes.iter().all(|cause| cause.kind != CauseKind::LaunchDelay), "{:?}", found.causes);
     // Steps that do not follow each other say nothing about why a worker begins late.
     all.iter_mut().for_each(|row| row.step *= 2);
-    let found = answers_of(&all);
+    let found = answers_of_rows(all.clone());
     assert!(found.by_type["launch-delay"] > 1.1, "{:?}", found.by_type);
-}
-
-fn answers_of(rows: &[Row]) -> Answers {
-    let job = derive::job(rows.to_vec(), "synthetic").unwrap();
-    analyse(&Replays::new(&job).unwrap(), None)
 }
 
 /// Garbage collections of some ranks, anywhere in the step, keep the columns separate, and the answers are those of
@@ -249,7 +236,7 @@ fn collections_of_some_ranks_keep_columns_apart() {
     for row in computes.iter().filter(|row| (row.rank, row.seq, row.kind) == (2, 0, Kind::ForwardCompute)) {
         all.push(collection(row, 1, row.start - 1e-4, 1e-4));
     }
-    let job = derive::job(all.clone(), "synthetic").unwrap();
+    let job = job_of(all.clone());
     assert_eq!(job.steps.iter().map(|step| step.columns).collect::<Vec<u32>>(), [4; 6]);
     let apart = analyse(&Replays::new(&job).unwrap(), None);
     // Another additional operation of one rank, so that columns are joined.
@@ -259,7 +246,7 @@ fn collections_of_some_ranks_keep_columns_apart() {
         .map(|row| Row { seq: 1, ..*row })
         .collect();
     all.extend(more);
-    let job = derive::job(all, "synthetic").unwrap();
+    let job = job_of(all);
     assert_eq!(job.steps.iter().map(|step| step.columns).collect::<Vec<u32>>(), [1; 6]);
     let joined = analyse(&Replays::new(&job).unwrap(), None);
     assert!((apart.s - joined.s).abs() < 1e-9, "{} {}", apart.s, joined.s);
@@ -281,7 +268,7 @@ fn collections_of_some_ranks_keep_columns_apart() {
 #[test]
 fn a_slow_worker_of_two_is_no_partition() {
     let fault = Fault { dp_rank: 0, stage: 1, from_step: 0, what: Defect::Slow(1.5) };
-    let found = answers(&Synthetic { dp: 2, pp: 2, faults: vec![fault], ..Synthetic::default() });
+    let found = answers_of(&Synthetic { dp: 2, pp: 2, faults: vec![fault], ..Synthetic::default() });
     let kinds: Vec<CauseKind> = found.causes.iter().map(|cause| cause.kind).collect();
     assert!(kinds.contains(&CauseKind::Workers) && !kinds.contains(&CauseKind::Partition), "{kinds:?}");
 }
@@ -292,7 +279,7 @@ fn waits_that_nothing_explains_are_named() {
     let mut all = rows(&Synthetic { steps: 6, ..Synthetic::default() });
     let is_late = |row: &&mut Row| row.step % 2 == 0 && matches!(row.kind, Kind::Optimizer);
     all.iter_mut().filter(is_late).for_each(|row| row.start += 0.4);
-    let found = answers_of(&all);
+    let found = answers_of_rows(all.clone());
     assert!((found.unexplained_seconds - 0.2).abs() < 0.01, "{}", found.unexplained_seconds);
     assert_eq!(found.unexplained_before.as_deref(), Some("optimizer"));
 }
@@ -336,7 +323,7 @@ fn every_gather_belongs_to_the_forward_behind_it() {
             add(Kind::Optimizer, 0, 0.01);
         }
     }
-    let found = answers_of(&all);
+    let found = answers_of_rows(all.clone());
     assert!(found.replay_error.abs() < 1e-9 && found.overlaps == 0 && found.early_ends == 0, "{found:?}");
     assert!((found.step_seconds - 1.46).abs() < 1e-9, "{}", found.step_seconds);
 }
@@ -360,7 +347,7 @@ fn work_of_a_stage_is_that_of_all_its_chunks() {
             row.model_chunk = row.chunk * 2 + row.stage as i32;
             row.microbatch /= chunks;
         }
-        let job = derive::job(all, "synthetic").unwrap();
+        let job = job_of(all);
         let causes = analyse(&Replays::new(&job).unwrap(), None).causes;
         let partition = causes.iter().find(|cause| cause.kind == CauseKind::Partition).unwrap();
         let Evidence::WorkOfStages { seconds } = &partition.evidence[0] else { panic!("{partition:?}") };

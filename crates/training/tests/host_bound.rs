@@ -1,17 +1,14 @@
 //! Profiles of hosts that are far ahead of their GPUs, or behind them.
 
+use super::answers;
 use super::import::hosts::{Hosted, write};
-use straggler_training::exact::{Answers, Cause, CauseKind, Evidence, Replays, analyse};
+use straggler_training::exact::{Answers, Cause, CauseKind, Evidence};
 use straggler_training::{Job, import};
 
 fn read(of: &Hosted) -> (Job, f64) {
     let folder = tempfile::tempdir().unwrap();
     let step_us = write(of, folder.path());
     (import(&[folder.path().into()]).unwrap(), step_us)
-}
-
-fn answers(job: &Job) -> Answers {
-    analyse(&Replays::new(job).unwrap(), None)
 }
 
 fn host_bound(answers: &Answers) -> Option<&Cause> {

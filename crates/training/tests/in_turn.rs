@@ -1,13 +1,9 @@
 //! Workers that are slow for a while, or seem slow by chance.
 
+use super::answers_of;
 use straggler_training::exact::{Answers, CauseKind, Evidence, Finding, Order, Period, Replays, analyse};
-use straggler_training::synthetic::{Defect, Fault, Synthetic, mean_step, rows};
-use straggler_training::{derive, read_table, whatif};
-
-fn answers(of: &Synthetic) -> Answers {
-    let job = derive::job(rows(of), "synthetic").unwrap();
-    analyse(&Replays::new(&job).unwrap(), None)
-}
+use straggler_training::synthetic::{Defect, Fault, Synthetic, mean_step};
+use straggler_training::{read_table, whatif};
 
 /// The workers of a stage are slow one after another, five steps each.
 fn in_turn(dp: u32, pp: u32) -> Synthetic {
@@ -28,7 +24,7 @@ fn in_turn(dp: u32, pp: u32) -> Synthetic {
 fn workers_that_are_slow_in_turn_are_no_lengths() {
     for (dp, pp) in [(4, 1), (4, 2), (2, 2)] {
         let of = in_turn(dp, pp);
-        let found = answers(&of);
+        let found = answers_of(&of);
         let kinds: Vec<CauseKind> = found.causes.iter().map(|cause| cause.kind).collect();
         assert_eq!(kinds[0], CauseKind::Workers, "{:?}", found.causes);
         let others = [CauseKind::SequenceLengths, CauseKind::Variation, CauseKind::Partition];
@@ -75,7 +71,7 @@ fn slow_steps_need_not_be_neighbours() {
             stretches.iter().filter(|(_, last)| last + 1 < steps).map(|&(_, last)| fault(last + 1, 0.5));
         let of =
             Synthetic { dp: 4, pp: 1, steps, faults: begins.chain(ends).collect(), ..Synthetic::default() };
-        let found = answers(&of);
+        let found = answers_of(&of);
         let slow = found.causes.iter().find(|cause| cause.kind == CauseKind::Workers);
         let slow = slow.unwrap_or_else(|| panic!("{stretches:?}: {:?}", found.causes));
         let Evidence::SlowWorker { rank: 2, factor, period, .. } = &slow.evidence[0] else {
@@ -94,12 +90,12 @@ fn slow_steps_need_not_be_neighbours() {
 fn workers_with_long_microbatches_are_not_slow() {
     for seed in 0..4 {
         let of = Synthetic { dp: 16, pp: 2, lengths: 0.5, seed, steps: 30, ..Synthetic::default() };
-        let kinds: Vec<CauseKind> = answers(&of).causes.iter().map(|cause| cause.kind).collect();
+        let kinds: Vec<CauseKind> = answers_of(&of).causes.iter().map(|cause| cause.kind).collect();
         assert!(kinds.contains(&CauseKind::SequenceLengths), "{kinds:?}");
         assert!(!kinds.contains(&CauseKind::Workers), "{kinds:?}");
         // A worker that is really slow is still found.
         let fault = Fault { dp_rank: 3, stage: 1, from_step: 10, what: Defect::Slow(1.6) };
-        let found = answers(&Synthetic { faults: vec![fault], ..of });
+        let found = answers_of(&Synthetic { faults: vec![fault], ..of });
         let slow = found.causes.iter().find(|cause| cause.kind == CauseKind::Workers).unwrap();
         assert_eq!(slow.ranks, [19], "{slow:?}");
     }
@@ -111,7 +107,7 @@ fn nobody_is_accused_beside_a_slow_worker() {
     for seed in 0..8 {
         let fault = Fault { dp_rank: 1, stage: 1, from_step: 0, what: Defect::Slow(1.5) };
         let of = Synthetic { dp: 8, pp: 2, lengths: 0.25, seed, faults: vec![fault], ..Synthetic::default() };
-        let found = answers(&of);
+        let found = answers_of(&of);
         let slow = found.causes.iter().find(|cause| cause.kind == CauseKind::Workers).unwrap();
         assert_eq!(slow.ranks, [9], "seed {seed}: {slow:?}");
     }
@@ -123,7 +119,7 @@ fn a_slow_worker_is_found_among_unequal_lengths() {
     for (dp, pp, lengths) in [(4, 4, 0.3), (4, 4, 0.5), (8, 2, 0.5), (8, 1, 0.3), (8, 1, 0.5)] {
         let fault = Fault { dp_rank: 2, stage: pp - 1, from_step: 0, what: Defect::Slow(1.3) };
         let of = Synthetic { dp, pp, lengths, faults: vec![fault], ..Synthetic::default() };
-        let found = answers(&of);
+        let found = answers_of(&of);
         let slow = found.causes.iter().find(|cause| cause.kind == CauseKind::Workers);
         let slow = slow.unwrap_or_else(|| panic!("{dp} x {pp}, {lengths}: {:?}", found.causes));
         assert_eq!(slow.ranks, [(pp - 1) * dp + 2], "{slow:?}");
@@ -157,7 +153,7 @@ fn slow_workers_are_no_uneven_stage() {
     for times in [1.2, 1.5] {
         let faults = (0..3).map(|dp_rank| slow(dp_rank, 1, times)).collect();
         let of = Synthetic { faults, ..Synthetic::default() };
-        let found = answers(&of);
+        let found = answers_of(&of);
         assert_eq!(found.causes[0].kind, CauseKind::Workers, "{:?}", found.causes);
         assert_eq!(found.causes[0].ranks, [4, 5, 6]);
         assert!(found.causes.iter().all(|cause| cause.kind != CauseKind::Partition), "{:?}", found.causes);
@@ -177,7 +173,7 @@ fn half_of_the_workers_may_be_slow() {
         of.add(&half).unwrap();
         let mut hit: Vec<u32> = of.faults.iter().map(|fault| fault.stage * of.dp + fault.dp_rank).collect();
         hit.sort_unstable();
-        let mut named = answers(&of).causes[0].ranks.clone();
+        let mut named = answers_of(&of).causes[0].ranks.clone();
         named.sort_unstable();
         assert_eq!(named, hit, "seed {seed}");
     }
@@ -194,7 +190,7 @@ fn steps_that_are_as_slow_later_are_no_start_up() {
     };
     for (steps, expected) in [(vec![0], true), (vec![0, 9], false), (vec![0, 9, 15], false)] {
         let faults = steps.iter().flat_map(|&step| in_step(step)).collect();
-        let found = answers(&Synthetic { pp: 1, faults, ..Synthetic::default() });
+        let found = answers_of(&Synthetic { pp: 1, faults, ..Synthetic::default() });
         let told = found.causes.iter().any(|cause| cause.kind == CauseKind::StartUp);
         assert_eq!(told, expected, "{steps:?}: {:?}", found.causes);
     }
@@ -206,14 +202,14 @@ fn one_microbatch_a_step_may_be_long() {
     for (seed, dp, lengths) in [(1, 2, 0.1), (2, 4, 0.1), (3, 8, 0.3), (4, 2, 0.3), (5, 4, 0.3), (6, 8, 0.1)]
     {
         let of = Synthetic { dp, pp: 1, microbatches: 1, steps: 30, seed, lengths, ..Synthetic::default() };
-        let found = answers(&of);
+        let found = answers_of(&of);
         let blamed = found.causes.iter().find(|cause| cause.kind == CauseKind::Workers);
         assert!(blamed.is_none(), "seed {seed}: {blamed:?}");
     }
     let slow = Fault { dp_rank: 2, stage: 0, from_step: 0, what: Defect::Slow(1.3) };
     let of =
         Synthetic { dp: 4, pp: 1, microbatches: 1, steps: 30, faults: vec![slow], ..Synthetic::default() };
-    let found = answers(&of);
+    let found = answers_of(&of);
     assert_eq!(found.causes[0].kind, CauseKind::Workers, "{:?}", found.causes);
     assert_eq!((&found.causes[0].ranks[..], found.causes[0].since_step), (&[2][..], None));
 }
@@ -234,7 +230,7 @@ fn few_workers_do_not_make_others_slow() {
             faults: vec![slow],
             ..Synthetic::default()
         };
-        let found = answers(&of);
+        let found = answers_of(&of);
         let workers = found.causes.iter().find(|cause| cause.kind == CauseKind::Workers).unwrap();
         assert_eq!(
             (&workers.ranks[..], workers.since_step),
@@ -261,7 +257,7 @@ fn random_stalls_are_no_slow_workers() {
         if slow {
             faults.push(Fault { dp_rank: 12, stage: 0, from_step: 0, what: Defect::Slow(1.2) });
         }
-        let found = answers(&Synthetic { faults, ..of.clone() });
+        let found = answers_of(&Synthetic { faults, ..of.clone() });
         let cause = |kind: CauseKind| found.causes.iter().find(|cause| cause.kind == kind);
         let random = cause(CauseKind::RandomStalls).unwrap_or_else(|| panic!("{:?}", found.causes));
         let Finding::RandomStalls { stalls: 6, workers_hit: 5, of_workers: 32, .. } = random.finding else {
@@ -295,7 +291,7 @@ fn two_stalls_are_random() {
         [fault(from_step, 1.5), fault(from_step + 1, 1.0 / 1.5)]
     };
     let faults = [stall(48, 7), stall(8, 20)].concat();
-    let found = answers(&Synthetic { faults, ..of });
+    let found = answers_of(&Synthetic { faults, ..of });
     let kinds: Vec<CauseKind> = found.causes.iter().map(|cause| cause.kind).collect();
     assert_eq!(kinds, [CauseKind::RandomStalls], "{:?}", found.causes);
 }

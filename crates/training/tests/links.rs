@@ -1,13 +1,9 @@
 //! Slow links: which ranks are blamed, and the gain from mending them.
 
+use super::{answers_of, job};
+use straggler_training::Kind;
 use straggler_training::exact::{Answers, Cause, CauseKind, Evidence, Finding, Replays, analyse};
 use straggler_training::synthetic::{Defect, Fault, Synthetic, mean_step, rows};
-use straggler_training::{Kind, derive};
-
-fn answers(of: &Synthetic) -> Answers {
-    let job = derive::job(rows(of), "synthetic").unwrap();
-    analyse(&Replays::new(&job).unwrap(), None)
-}
 
 /// A slow link of data-parallel rank 1, stage 1: all its links, or only that to one other worker.
 fn slow_link(times: f64, with: Option<(u32, u32)>, from_step: u32) -> Vec<Fault> {
@@ -18,7 +14,7 @@ fn slow_link(times: f64, with: Option<(u32, u32)>, from_step: u32) -> Vec<Fault>
 /// collective of all workers, so all links of a worker include it. There is nothing to compare it with: it stays
 /// slow.
 fn found(of: &Synthetic) -> (Answers, Cause) {
-    let found = answers(of);
+    let found = answers_of(of);
     let Defect::Link { times, with } = of.faults[0].what else { unreachable!() };
     let norm = if with.is_none() { (times - 1.0) * 0.05 * of.gradients } else { 0.0 };
     let mended = mean_step(&Synthetic { faults: Vec::new(), ..of.clone() }) + norm;
@@ -85,7 +81,7 @@ fn links_that_differ_are_not_alike() {
     let told = |times: f64| {
         let of =
             Synthetic { transfer: 0.1, faults: slow_link(times, Some((1, 2)), 0), ..Synthetic::default() };
-        let job = derive::job(rows(&of), "synthetic").unwrap();
+        let job = job(&of);
         // Now and then a transfer takes very long, on any link.
         let job = Replays::new(&job).unwrap().changed(|_, at| {
             let forward = at.op.kind == Kind::ForwardSend as u16 || at.op.kind == Kind::ForwardRecv as u16;
@@ -123,7 +119,7 @@ fn several_slow_links_are_one_cause() {
 fn a_small_change_does_not_hide_a_slow_link() {
     let fault = Fault { dp_rank: 2, stage: 0, ..slow_link(60.0, Some((2, 1)), 0)[0] };
     let of = Synthetic { dp: 4, pp: 2, faults: vec![fault], ..Synthetic::default() };
-    let job = derive::job(rows(&of), "synthetic").unwrap();
+    let job = job(&of);
     let job = Replays::new(&job).unwrap().changed(|step, at| {
         let is_transfer = Kind::ALL[at.op.kind as usize].is_send_or_recv() && at.takes < 10_000_000_000;
         (if step < 4 && is_transfer { at.takes * 6 / 10 } else { at.takes }, at.delay)

@@ -1,6 +1,7 @@
 //! Recordings that lack workers, steps or rows.
 
-use straggler_training::exact::{Answers, CauseKind, Distrust, Finding, Replays, analyse, slowness};
+use super::{answers, job_of};
+use straggler_training::exact::{Answers, CauseKind, Distrust, Finding, Replays, slowness};
 use straggler_training::published::{Dense, DenseError};
 use straggler_training::synthetic::{Defect, Fault, Synthetic, rows};
 use straggler_training::{Job, Kind, Row, Sizes, derive, trace};
@@ -8,14 +9,6 @@ use straggler_training::{Job, Kind, Row, Sizes, derive, trace};
 fn slowed(dp: u32, pp: u32, steps: u32) -> Synthetic {
     let slow = Fault { dp_rank: 1, stage: pp - 1, from_step: 0, what: Defect::Slow(1.5) };
     Synthetic { dp, pp, steps, faults: vec![slow], ..Synthetic::default() }
-}
-
-fn job(rows: Vec<Row>) -> Job {
-    derive::job(rows, "synthetic").unwrap()
-}
-
-fn answers(job: &Job) -> Answers {
-    analyse(&Replays::new(job).unwrap(), None)
 }
 
 fn numbers(job: &Job) -> Vec<i64> {
@@ -26,7 +19,7 @@ fn numbers(job: &Job) -> Vec<i64> {
 #[test]
 fn a_rank_that_is_recorded_in_some_steps_costs_no_others() {
     let of = slowed(4, 2, 10);
-    let whole = answers(&job(rows(&of)));
+    let whole = answers(&job_of(rows(&of)));
     // Rank 5 is the slow one, rank 2 another.
     for (rank, kept, says) in [
         (2, 0..4, "rank 2 up to step 3"),
@@ -35,7 +28,7 @@ fn a_rank_that_is_recorded_in_some_steps_costs_no_others() {
     ] {
         let mut all = rows(&of);
         all.retain(|row| row.rank != rank || kept.contains(&row.step));
-        let job = job(all);
+        let job = job_of(all);
         assert_eq!(numbers(&job), (0..10).collect::<Vec<i64>>(), "{:?}", job.notes);
         assert!(job.notes[0].contains(says), "{:?}", job.notes);
         assert!(job.notes[0].contains("removing other causes may save more than stated"), "{:?}", job.notes);
@@ -59,17 +52,17 @@ fn a_rank_that_is_recorded_in_some_steps_costs_no_others() {
     // A recording that ends within a step leaves that step out, and so does one that lacks only the last step.
     let mut all = rows(&of);
     all.retain(|row| row.rank != 2 || row.step < 4 || row.step == 4 && row.start < 0.5);
-    assert_eq!(numbers(&job(all)), [0, 1, 2, 3, 5, 6, 7, 8, 9]);
+    assert_eq!(numbers(&job_of(all)), [0, 1, 2, 3, 5, 6, 7, 8, 9]);
     let mut all = rows(&of);
     all.retain(|row| row.rank != 2 || row.step < 9);
-    assert_eq!(numbers(&job(all)), (0..9).collect::<Vec<i64>>());
+    assert_eq!(numbers(&job_of(all)), (0..9).collect::<Vec<i64>>());
 }
 
 #[test]
 fn few_recorded_workers_are_analysed() {
     let mut all = rows(&slowed(16, 1, 6));
     all.retain(|row| [0, 1, 15].contains(&row.rank));
-    let job = job(all);
+    let job = job_of(all);
     assert!(job.notes[0].starts_with("13 of 16 workers were not recorded"), "{:?}", job.notes);
     let found = answers(&job);
     assert_eq!(found.workers[0].rank, 1);
@@ -103,7 +96,7 @@ fn lost_rows_are_named() {
             let before = all.len();
             all.retain(|row| (row.rank, row.step, row.kind, row.seq) != (rank, 2, kind, seq));
             assert_eq!(all.len() + 1, before);
-            let job = job(all);
+            let job = job_of(all);
             assert_eq!(numbers(&job), [0, 1, 3, 4, 5]);
             let note = format!(
                 "1 row is missing: {says} of rank {rank} in step 2. Left out for this reason: step 2"
@@ -123,7 +116,7 @@ fn fewer_microbatches_are_no_loss() {
         let mut all = rows(&of);
         all.retain(|row| !keep(row));
         all.extend(short.into_iter().filter(keep));
-        job(all)
+        job_of(all)
     };
     for job in [fewer(&|row| row.step == 3), fewer(&|row| row.dp_rank == 1)] {
         assert_eq!(job.steps.len(), 6);
@@ -136,7 +129,7 @@ fn fewer_microbatches_are_no_loss() {
 fn losses_in_all_steps_are_told() {
     let mut all = rows(&slowed(3, 2, 4));
     all.retain(|row| (row.rank, row.kind) != (4, Kind::GradsReduceScatter));
-    let job = job(all);
+    let job = job_of(all);
     assert_eq!(job.steps.len(), 4);
     assert!(
         job.notes[0].starts_with("4 rows are missing: grads-reduce-scatter 0 of rank 4 in step 0, "),
@@ -155,7 +148,7 @@ fn links_are_not_blamed_for_workers_that_are_missing() {
         let of = Synthetic { dp, pp, steps: 8, faults: vec![fault], ..Synthetic::default() };
         let mut all = rows(&of);
         all.retain(|row| row.rank != rank);
-        let found = answers(&job(all));
+        let found = answers(&job_of(all));
         let blamed = found.causes.iter().find(|cause| cause.kind == CauseKind::Communication);
         assert!(blamed.is_none(), "{dp} x {pp} without rank {rank}: {blamed:?}");
     }
@@ -170,7 +163,7 @@ fn rows_that_are_missing_everywhere_say_nothing_of_clocks() {
         random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         !(random >> 33).is_multiple_of(10)
     });
-    let found = answers(&job(all));
+    let found = answers(&job_of(all));
     assert!(found.notes.iter().all(|note| !note.contains("lock")), "{:?}", found.notes);
     let told = "No step has all its rows: steps are analysed without the missing rows";
     assert!(found.notes.iter().any(|note| note.contains(told)), "{:?}", found.notes);
@@ -187,7 +180,7 @@ fn a_replay_that_is_far_off_blames_nobody() {
             row.step % 2 == 1 && matches!(row.kind, Kind::OptimizerClipMainGrad | Kind::Optimizer)
         };
         all.iter_mut().filter(waits).for_each(|row| row.start += wait);
-        let found = answers(&job(all));
+        let found = answers(&job_of(all));
         assert_eq!(
             (found.distrust, found.causes.is_empty()),
             (distrust, wait > 1.0),
@@ -227,10 +220,10 @@ fn lost_rows_are_named_alike_every_time() {
         row.microbatch = (row.microbatch + (row.dp_rank / 2) as i32) % 8;
     }
     all.retain(|row| (row.rank, row.step, row.kind, row.microbatch) != (1, 2, Kind::ForwardCompute, 3));
-    let first = job(all.clone()).notes;
+    let first = job_of(all.clone()).notes;
     assert!(first[0].starts_with("1 row is missing: forward-compute "), "{first:?}");
     for _ in 0..20 {
-        assert_eq!(job(all.clone()).notes, first);
+        assert_eq!(job_of(all.clone()).notes, first);
     }
 }
 
@@ -239,7 +232,7 @@ fn lost_rows_are_named_alike_every_time() {
 fn one_worker_was_not_recorded() {
     let mut all = rows(&slowed(4, 2, 4));
     all.retain(|row| row.rank != 2);
-    let one = job(all.clone());
+    let one = job_of(all.clone());
     assert!(one.notes[0].starts_with("1 of 8 workers was not recorded: "), "{:?}", one.notes);
     assert!(one.notes[0].ends_with(
         "Delays that it caused show up as waiting time of the others and cannot be attributed to it"
@@ -249,7 +242,7 @@ fn one_worker_was_not_recorded() {
         "1 worker was not recorded, among them data-parallel rank 2 of stage 0: a trace needs all of them";
     assert!(error.starts_with(says), "{error}");
     all.retain(|row| row.rank != 3);
-    assert!(job(all).notes[0].starts_with("2 of 8 workers were not recorded: "));
+    assert!(job_of(all).notes[0].starts_with("2 of 8 workers were not recorded: "));
 }
 
 #[test]
@@ -257,7 +250,7 @@ fn without_durations_nobody_is_blamed() {
     let mut all = rows(&slowed(4, 2, 6));
     all.iter_mut().for_each(|row| row.duration = 0.0);
     assert_eq!(Dense::new(&all).unwrap_err(), DenseError::NoDurations);
-    let found = answers(&job(all));
+    let found = answers(&job_of(all));
     assert_eq!((found.distrust, found.causes.len()), (Some(Distrust::Durations), 0));
 }
 
@@ -266,11 +259,11 @@ fn without_durations_nobody_is_blamed() {
 #[test]
 fn one_end_of_transfers_is_not_used() {
     let of = slowed(4, 4, 10);
-    let slow = answers(&job(rows(&of)));
+    let slow = answers(&job_of(rows(&of)));
     for gone in [[Kind::ForwardSend, Kind::BackwardSend], [Kind::ForwardRecv, Kind::BackwardRecv]] {
         let mut all = rows(&of);
         all.retain(|row| !gone.contains(&row.kind));
-        let found = answers(&job(all));
+        let found = answers(&job_of(all));
         let told = format!("but no {}: with one end of a transfer", gone[0].name());
         assert!(found.notes[0].contains(&told), "{:?}", found.notes);
         assert_eq!(found.causes[0].ranks, slow.causes[0].ranks, "{:?}", found.causes);

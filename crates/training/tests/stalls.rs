@@ -1,9 +1,10 @@
 //! Hosts that load data, or collect garbage, while workers wait.
 
-use straggler_training::exact::{Answers, CauseKind, Evidence, Replays, analyse};
+use super::{answers, job_of};
+use straggler_training::exact::{Answers, CauseKind, Evidence, Replays};
 use straggler_training::synthetic::{Defect, Fault, Synthetic, mean_step, rows};
 use straggler_training::whatif::copied;
-use straggler_training::{Job, Kind, Row, derive};
+use straggler_training::{Kind, Row, derive};
 
 fn quiet() -> Synthetic {
     Synthetic { dp: 4, pp: 4, microbatches: 8, steps: 6, jitter: 0.0, ..Synthetic::default() }
@@ -11,7 +12,7 @@ fn quiet() -> Synthetic {
 
 /// The job with stalls of the given seconds within an operation of rank 6 (stage 1) in every second step.
 fn stalled(of: &Synthetic, kind: Kind, microbatch: i32, stalls: &[f64]) -> Vec<Row> {
-    let job = derive::job(rows(of), "synthetic").unwrap();
+    let job = job_of(rows(of));
     let replays = Replays::new(&job).unwrap();
     let place = job.workers.iter().position(|worker| worker.rank == 6).unwrap();
     let is_hit = |step: i64, rank_6: bool, own: Kind, number: i32| {
@@ -40,10 +41,6 @@ fn stalled(of: &Synthetic, kind: Kind, microbatch: i32, stalls: &[f64]) -> Vec<R
     all
 }
 
-fn answers(job: &Job) -> Answers {
-    analyse(&Replays::new(job).unwrap(), None)
-}
-
 fn mean(rows: &[Row], steps: u32) -> f64 {
     let end = |step: u32| {
         let of_step = rows.iter().filter(|row| row.step == i64::from(step));
@@ -70,7 +67,7 @@ fn a_collection_within_a_computation_delays_what_is_sent() {
         let (with, without) = (mean(&all, of.steps), mean_step(&of));
         let longer = (0.8 - slack) / 2.0;
         assert!((with - without - longer).abs() < 1e-9, "{} instead of {longer}", with - without);
-        let job = derive::job(all.clone(), "synthetic").unwrap();
+        let job = job_of(all.clone());
         assert!(job.steps.iter().all(|step| step.columns == 4));
         let apart = answers(&job);
         // One more operation on one rank, which takes no time, joins all columns into one.
@@ -81,7 +78,7 @@ fn a_collection_within_a_computation_delays_what_is_sent() {
             .copied()
             .collect();
         more.extend(last.iter().map(|row| Row { seq: 1, ..*row }));
-        let job = derive::job(more, "synthetic").unwrap();
+        let job = job_of(more);
         assert!(job.steps.iter().all(|step| step.columns == 1));
         for found in [apart, answers(&job)] {
             assert!(found.replay_error.abs() < 1e-9, "{}", found.replay_error);
@@ -120,7 +117,7 @@ fn a_collection_while_a_receive_is_pending_counts() {
         let none = Row { chunk: -1, model_chunk: -1, microbatch: -1, ..forward };
         all.push(Row { kind: Kind::Gc, seq: 0, start: forward.start - 0.299, duration: 0.298, ..none });
     }
-    let found = answers(&derive::job(all, "synthetic").unwrap());
+    let found = answers(&job_of(all));
     let first = &found.causes[0];
     assert_eq!(
         (first.kind, &first.ranks[..]),
@@ -148,7 +145,7 @@ fn tables_go_there_and_back() {
             row.model_chunk = row.chunk * 4 + row.stage as i32;
         }
     }
-    let job = derive::job(all.clone(), "synthetic").unwrap();
+    let job = job_of(all.clone());
     assert!(job.steps.iter().all(|step| step.columns == 4) && !job.fillers.is_empty());
     let written = derive::rows(&job);
     assert_eq!((written.len(), answers(&job).operations), (all.len(), all.len()));
@@ -167,7 +164,7 @@ fn tables_go_there_and_back() {
     assert_eq!((wide.operations(), derive::rows(&wide).len()), (3 * all.len(), 3 * all.len()));
     let known = |answers: Answers| (answers.s, answers.causes[0].gain);
     assert_eq!(known(answers(&wide)), known(answers(&job)));
-    assert_eq!(derive::job(written, "synthetic").unwrap(), job);
+    assert_eq!(job_of(written), job);
 }
 
 /// Rank 2 loads data, or collects garbage, before it takes part in the first all-gather; all others wait for it
@@ -197,7 +194,7 @@ fn an_all_gather_waits_for_the_host() {
             chunk: -1,
             ..*gather
         }));
-        let found = answers(&derive::job(all, "synthetic").unwrap());
+        let found = answers(&job_of(all));
         assert!(found.replay_error.abs() < 1e-9, "{}", found.replay_error);
         let first = found.causes.first().unwrap_or_else(|| panic!("S = {}", found.s));
         assert_eq!((first.kind, &first.ranks[..]), (cause, &[2][..]), "{first:?}");

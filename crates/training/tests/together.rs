@@ -1,21 +1,9 @@
 //! Several causes at once: unequal lengths beside a worker that becomes slow, three faults that hide each other, and delays of a
 //! single step.
 
-use straggler_training::exact::{Answers, Cause, CauseKind, Replays, analyse};
-use straggler_training::synthetic::{Defect, Fault, Synthetic, mean_step, rows};
-use straggler_training::{Job, derive};
-
-fn job(of: &Synthetic) -> Job {
-    derive::job(rows(of), "synthetic").unwrap()
-}
-
-fn answers(job: &Job) -> Answers {
-    analyse(&Replays::new(job).unwrap(), None)
-}
-
-fn fault(dp_rank: u32, stage: u32, from_step: u32, what: Defect) -> Fault {
-    Fault { dp_rank, stage, from_step, what }
-}
+use super::{answers, fault, job};
+use straggler_training::exact::{Answers, Cause, CauseKind, Replays};
+use straggler_training::synthetic::{Defect, Synthetic, mean_step};
 
 fn of_kind(found: &Answers, kind: CauseKind) -> &Cause {
     let cause = found.causes.iter().find(|cause| cause.kind == kind);

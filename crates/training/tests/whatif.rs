@@ -1,19 +1,12 @@
 //! Jobs changed by faults, compared with the same jobs generated or computed in another way.
 
+use super::{job, job_of};
 use straggler_noise::{Injection, NoiseSpec, Phases};
 use straggler_training::exact::{Replays, mean};
 use straggler_training::published::Dense;
 use straggler_training::synthetic::{self, Synthetic, rows};
 use straggler_training::whatif::{CopyError, Effect, Fault, Outcome, Scenario, ScenarioError, Whom, copied};
 use straggler_training::{Job, Kind, Meta, Row, derive, read_table};
-
-fn derived(rows: Vec<Row>) -> Job {
-    derive::job(rows, "synthetic").unwrap()
-}
-
-fn job(of: &Synthetic) -> Job {
-    derived(rows(of))
-}
 
 fn only(whom: Whom, what: Effect) -> Scenario {
     Scenario { faults: vec![Fault { whom, what, from_step: None }], ..Scenario::default() }
@@ -73,15 +66,15 @@ fn a_job_goes_on_without_a_data_parallel_rank() {
     let all = rows(&of);
     let mut scenario = only(Whom::Rank(6), Effect::Lost);
     scenario.faults[0].from_step = Some(2);
-    let found = outcome(&derived(all.clone()), &scenario);
+    let found = outcome(&job_of(all.clone()), &scenario);
     let lost = 2;
     // Collectives start when the last member has come, lost or not, so their durations must not depend on it.
     let rest = rows(&of).into_iter().filter(|row| row.dp_rank != lost);
     let rest: Vec<Row> =
         rest.map(|row| Row { dp_rank: row.dp_rank - u32::from(row.dp_rank > lost), ..row }).collect();
-    let rest = derived(rest);
+    let rest = job_of(rest);
     let alone = Replays::new(&rest).unwrap();
-    let whole = derived(all);
+    let whole = job_of(all);
     let with_its_transfers = Replays::new(&whole).unwrap();
     assert_eq!(found.steps[..2], steps_of(&whole)[..2]);
     for step in 2..4 {
@@ -117,7 +110,7 @@ fn the_rest_of_a_job_is_a_table() {
     let job = job(&of);
     let replays = Replays::new(&job).unwrap();
     let mut scenario = only(Whom::Rank(6), Effect::Lost);
-    let rest = derived(scenario.rows(&replays).unwrap());
+    let rest = job_of(scenario.rows(&replays).unwrap());
     assert_eq!((rest.workers.len(), rest.dp_ranks()), (12, 3));
     assert!(rest.notes.is_empty() && rest.workers.iter().all(|worker| worker.recorded), "{:?}", rest.notes);
     assert!(rest.workers.iter().all(|worker| worker.rank % 4 != 2), "{:?}", rest.workers);
@@ -163,7 +156,7 @@ fn a_step_does_not_begin_with_a_lost_worker() {
             _ => row.start += 0.5,
         }
     }
-    assert_close(&outcome(&derived(early), &lost).steps, &expected);
+    assert_close(&outcome(&job_of(early), &lost).steps, &expected);
 }
 
 /// Two stages with one microbatch are a chain: a slow link adds the extra time of its two transfers and of the
@@ -262,19 +255,19 @@ fn draws_are_their_own_and_the_same_every_time() {
 fn copies_stand_side_by_side() {
     let of = Synthetic { dp: 2, steps: 2, ..Synthetic::default() };
     let rows = rows(&of);
-    let job = derived(rows.clone());
+    let job = job_of(rows.clone());
     let wide = copied(&job, 3).unwrap();
     assert_eq!((wide.workers.len(), wide.steps[0].columns), (24, 6));
     assert_eq!(steps_of(&wide), steps_of(&job));
     // The job is the same as if all copies had been recorded.
-    let again = derived(straggler_training::rows(&wide));
+    let again = job_of(straggler_training::rows(&wide));
     assert_eq!((&again.workers, &again.start, &again.steps), (&wide.workers, &wide.start, &wide.steps));
     // Columns that differ are joined into one, and so are their copies.
     let mut uneven = rows;
     let is_it = |row: &&Row| row.kind == Kind::LayernormGradsAllReduce && row.rank == 5 && row.step == 1;
     let last = *uneven.iter().find(is_it).unwrap();
     uneven.push(Row { seq: 1, ..last });
-    let uneven = derived(uneven);
+    let uneven = job_of(uneven);
     let wide = copied(&uneven, 3).unwrap();
     assert_eq!((wide.workers.len(), wide.steps[1].columns), (24, 1));
     assert_eq!(steps_of(&wide), steps_of(&uneven));
@@ -357,7 +350,7 @@ fn a_real_job_is_mended_and_slowed_again() {
 fn losing_all_that_were_recorded_leaves_nobody() {
     let mut all = rows(&Synthetic { dp: 3, pp: 2, steps: 3, ..Synthetic::default() });
     all.retain(|row| row.dp_rank != 1);
-    let job = derived(all);
+    let job = job_of(all);
     let lost = |rank: u32| Fault { whom: Whom::Rank(rank), what: Effect::Lost, from_step: None };
     let replays = Replays::new(&job).unwrap();
     let one = Scenario { faults: vec![lost(0)], ..Scenario::default() };

@@ -8,8 +8,6 @@ use straggler_schedule::goal;
 use straggler_schedule::workloads::choose_default;
 use straggler_sim::{Control, Simulation};
 
-static STOP: AtomicBool = AtomicBool::new(false);
-
 pub(super) fn asked(bytes: u64, scales: &[u32]) -> Vec<Asked> {
     let operations = [Operation::Allreduce, Operation::Barrier, Operation::Bcast];
     operations.iter().map(|&operation| Asked::collective(operation, bytes, scales).unwrap()).collect()
@@ -22,15 +20,7 @@ pub(super) fn ask<'a>(
     threads: usize,
 ) -> Question<'a> {
     Question {
-        runner: Replicas {
-            simulation: Simulation::new(network),
-            threads,
-            accelerator: None,
-            cluster: None,
-            checkpoints: None,
-            stop: &STOP,
-            advance: &|_| (),
-        },
+        runner: Replicas::new(Simulation::new(network), threads),
         seed: 3,
         noise,
         asked,

@@ -12,22 +12,18 @@ use straggler_sim::{Acknowledgement, Simulation};
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 pub struct Stretch {
     pub rank: Rank,
-    #[serde(rename = "from_ps", serialize_with = "picoseconds")]
+    #[serde(rename = "from_ps")]
     pub from: Time,
-    #[serde(rename = "to_ps", serialize_with = "picoseconds")]
+    #[serde(rename = "to_ps")]
     pub to: Time,
     #[serde(flatten)]
     pub parts: Parts,
 }
 
-fn picoseconds<S: serde::Serializer>(time: &Time, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_u64(time.ps())
-}
-
 /// Why a run took as long as it took.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct CriticalPath {
-    #[serde(rename = "makespan_ps", serialize_with = "picoseconds")]
+    #[serde(rename = "makespan_ps")]
     pub makespan: Time,
     /// The rank that finishes last.
     pub last_rank: Rank,

@@ -2,15 +2,12 @@
 
 use super::outliers::{FALSE_ALARMS, Kind};
 use super::*;
-use std::sync::atomic::AtomicBool;
 use straggler_model::philox::Stream;
 use straggler_model::provenance::Machine;
 use straggler_model::{Network, Time};
 use straggler_noise::NoiseRecording;
 use straggler_noise::recording::{Core, Detour, Evidence, Phase};
 use straggler_sim::{Replicas, Simulation};
-
-static STOP: AtomicBool = AtomicBool::new(false);
 
 const MS: u64 = 1_000_000_000;
 const US: u64 = 1_000_000;
@@ -65,15 +62,7 @@ fn plain(count: u64) -> Vec<Part> {
 
 fn costs(cluster: &Cluster, scales: &[u32], threads: usize) -> Costs {
     let network = Network::load("chic").unwrap();
-    let runner = Replicas {
-        simulation: Simulation::new(&network),
-        threads,
-        accelerator: None,
-        cluster: None,
-        checkpoints: None,
-        stop: &STOP,
-        advance: &|_| (),
-    };
+    let runner = Replicas::new(Simulation::new(&network), threads);
     Question { runner, seed: 3, cluster, scales, bytes: 8, begins: &|_, _, _| () }.answer().unwrap()
 }
 
@@ -146,15 +135,7 @@ fn what_the_formula_says_a_simulation_shows() {
     let cluster = Cluster::of_parts(&parts, &[]);
     let scale = costs(&cluster, &[32], 1).scales.remove(0);
     let network = Network::load("chic").unwrap();
-    let runner = Replicas {
-        simulation: Simulation::new(&network),
-        threads: 2,
-        accelerator: None,
-        cluster: None,
-        checkpoints: None,
-        stop: &STOP,
-        advance: &|_| (),
-    };
+    let runner = Replicas::new(Simulation::new(&network), 2);
     let layout = layout::Layout::new(&cluster, None, Time(1000 * MS)).unwrap();
     let job = straggler_schedule::collectives::Job::new(32, 8);
     let operation = straggler_schedule::collectives::Operation::Allreduce;

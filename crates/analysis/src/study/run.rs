@@ -468,19 +468,10 @@ cosched = [false, true]
         let spec: straggler_noise::NoiseSpec = "periodic:period=1ms,duration=100us".parse().unwrap();
         let noise = spec.load(5).unwrap().sources;
         let noise = Injection::new(noise, Phases::Drawn { seed: 5, replica: 0 }, false).unwrap();
-        let stop = AtomicBool::new(false);
         assert_eq!(results.points.len(), expected.len());
         for (point, (workload, network)) in results.points.iter().zip(&expected) {
             let simulation = Simulation { noise: Some(&noise), ..Simulation::new(network) };
-            let alone = straggler_sim::Replicas {
-                simulation,
-                threads: 1,
-                accelerator: None,
-                cluster: None,
-                checkpoints: None,
-                stop: &stop,
-                advance: &|_| (),
-            };
+            let alone = straggler_sim::Replicas::new(simulation, 1);
             assert_eq!(point.point.processes, workload.processes());
             assert_eq!(point.quiet, alone.quiet(workload).unwrap().outcome.makespan());
             assert_eq!(point.makespans, alone.makespans(workload, 0..3).unwrap());

@@ -184,13 +184,9 @@ fn simulate(plan: &Plan, cluster: &Cluster, network: &Network, console: &Console
     ));
     let question = Question {
         runner: Replicas {
-            simulation: Simulation::new(network),
-            threads,
-            accelerator: None,
-            cluster: None,
-            checkpoints: None,
             stop: interrupt::flag(),
             advance: &|more| stages.advance(more),
+            ..Replicas::new(Simulation::new(network), threads)
         },
         seed: plan.seed,
         cluster,

@@ -177,13 +177,10 @@ pub fn run(plan: &Plan, console: &Console, cluster: Option<&dyn Cluster>) -> Out
     let expected = plan.experiment.messages().saturating_mul(u64::from(plan.replicas) + 1);
     let meter = Meter::new(console, expected);
     let runner = Replicas {
-        simulation: Simulation::new(&network),
-        threads: threads(plan.threads),
-        accelerator: None,
         cluster,
-        checkpoints: None,
         stop: interrupt::flag(),
         advance: &|more| meter.advance(more),
+        ..Replicas::new(Simulation::new(&network), threads(plan.threads))
     };
     let began = Instant::now();
     let undisturbed = if plan.undisturbed { Some(plan.experiment.undisturbed(&runner)?) } else { None };

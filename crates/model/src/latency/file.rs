@@ -161,34 +161,6 @@ pub fn write(path: &Path, measurement: &Measurement) -> Result<(), LatencyError>
     Ok(replace_file(path, |out| out.write_all(&bytes))?)
 }
 
-/// Serialises lists of times as whole picoseconds.
-pub(super) mod list_of_picoseconds {
-    use crate::Time;
-    use serde::{Deserialize, Deserializer, Serializer};
-
-    pub fn serialize<S: Serializer>(times: &[Time], serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(times.iter().map(|time| time.ps()))
-    }
-
-    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Time>, D::Error> {
-        Ok(Vec::<u64>::deserialize(deserializer)?.into_iter().map(Time).collect())
-    }
-}
-
-/// Serialises an optional time as whole picoseconds.
-pub(super) mod maybe_picoseconds {
-    use crate::Time;
-    use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
-    pub fn serialize<S: Serializer>(time: &Option<Time>, serializer: S) -> Result<S::Ok, S::Error> {
-        time.map(|time| time.ps()).serialize(serializer)
-    }
-
-    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Time>, D::Error> {
-        Ok(Option::<u64>::deserialize(deserializer)?.map(Time))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -5,7 +5,6 @@ mod written;
 use super::MergeError;
 use super::bins::{Bins, Finder, octave_position};
 use crate::Time;
-use crate::time::picoseconds;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use written::Written;
@@ -79,9 +78,9 @@ pub struct Bin {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Bounds {
-    #[serde(with = "picoseconds", rename = "low_ps")]
+    #[serde(rename = "low_ps")]
     pub low: Time,
-    #[serde(with = "picoseconds", rename = "high_ps")]
+    #[serde(rename = "high_ps")]
     pub high: Time,
 }
 
@@ -96,10 +95,10 @@ impl Bounds {
 pub enum Outside {
     /// Shorter than the timer's cost, and so shorter than any time in a bin.
     #[serde(rename = "below_ps")]
-    Below(#[serde(with = "picoseconds")] Time),
+    Below(Time),
     /// Beyond the last bin.
     #[serde(rename = "above_ps")]
-    Above(#[serde(with = "picoseconds")] Time),
+    Above(Time),
 }
 
 impl Outside {

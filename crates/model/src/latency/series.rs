@@ -1,9 +1,7 @@
 //! One distribution, its labels, and what is needed to judge it.
 
-use super::file::{list_of_picoseconds, maybe_picoseconds};
 use super::histogram::{Bounds, Histogram, Outside};
 use super::{Bins, MergeError};
-use crate::time::picoseconds;
 use crate::{Rank, Time};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -125,19 +123,19 @@ pub struct Cycle {
     pub count: u64,
     /// Saturates; the sum of all trials is exact in the histogram.
     pub sum_ps: u64,
-    #[serde(with = "picoseconds", rename = "min_ps")]
+    #[serde(rename = "min_ps")]
     pub min: Time,
     /// The middle of its bin; the bound, if it lies outside the bins.
-    #[serde(with = "picoseconds", rename = "median_ps")]
+    #[serde(rename = "median_ps")]
     pub median: Time,
     /// Set where the median lies outside the bins.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub median_outside: Option<Outside>,
-    #[serde(with = "picoseconds", rename = "max_ps")]
+    #[serde(rename = "max_ps")]
     pub max: Time,
     /// The middle of the bin of the 99 % quantile, to show how the tail changes from cycle to cycle. `None`
     /// for fewer than 100 trials, and if it lies outside the bins.
-    #[serde(with = "maybe_picoseconds", rename = "p99_ps", skip_serializing_if = "Option::is_none", default)]
+    #[serde(rename = "p99_ps", skip_serializing_if = "Option::is_none", default)]
     pub p99: Option<Time>,
     /// The process that recorded the cycle, in a series whose cycles ran on several processes at once.
     #[serde(skip_serializing_if = "Option::is_none", default)]
@@ -207,18 +205,13 @@ pub struct Series {
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub runs: Vec<Run>,
     /// The least time of each cycle of each pair, ascending.
-    #[serde(with = "list_of_picoseconds", rename = "minima_ps")]
+    #[serde(rename = "minima_ps")]
     pub minima: Vec<Time>,
     /// In order of time.
     pub cycles: Vec<Cycle>,
     pub timer: TimerCost,
     /// The largest offset between the clocks of two processes, if times of several clocks are compared.
-    #[serde(
-        with = "maybe_picoseconds",
-        rename = "clock_error_ps",
-        skip_serializing_if = "Option::is_none",
-        default
-    )]
+    #[serde(rename = "clock_error_ps", skip_serializing_if = "Option::is_none", default)]
     pub clock_error: Option<Time>,
 }
 

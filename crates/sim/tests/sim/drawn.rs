@@ -6,7 +6,6 @@ use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use straggler_model::network::{BASE, Distributions, Drawn, Grouping, Level, Meaning, Measured};
 use straggler_model::philox::philox4x32;
 use straggler_model::{Network, Rank, Time};
@@ -279,7 +278,6 @@ proptest! {
 /// Each replica has new draws, which do not depend on the number of threads.
 #[test]
 fn replicas_draw_anew() {
-    static STOP: AtomicBool = AtomicBool::new(false);
     let network = Network::parse("chic").unwrap();
     let latencies = vec![measured(None, (1..100).map(|us| (Time(us * 1_000_000), 100 - us)).collect())];
     let distributions = Distributions { latencies, ..Distributions::default() };
@@ -291,16 +289,7 @@ fn replicas_draw_anew() {
         compute: Time::ZERO,
     };
     let replicas = |threads| {
-        let replicas = Replicas {
-            simulation: simulation.clone(),
-            threads,
-            accelerator: None,
-            cluster: None,
-            checkpoints: None,
-            stop: &STOP,
-            advance: &|_| (),
-        };
-        replicas.makespans(&workload, 0..6).unwrap()
+        Replicas::new(simulation.clone(), threads).makespans(&workload, 0..6).unwrap()
     };
     assert_eq!(replicas(1), replicas(3));
     let different: std::collections::BTreeSet<Time> = replicas(1).into_iter().collect();

@@ -54,13 +54,9 @@ impl<'a> Bench<'a> {
         let phases = Phases::Drawn { seed, replica: 0 };
         let noise = Injection { sources, phases, wallclock: false, computation_only: false };
         let runner = Replicas {
-            simulation: Simulation::new(&self.network),
-            threads: threads(self.setting.threads),
-            accelerator: None,
-            cluster: None,
-            checkpoints: None,
             stop: interrupt::flag(),
             advance: &|more| self.meter.advance(more),
+            ..Replicas::new(Simulation::new(&self.network), threads(self.setting.threads))
         };
         Ok(experiment.trials(&runner, &noise, 0..replicas)?)
     }

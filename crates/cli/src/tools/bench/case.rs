@@ -117,15 +117,9 @@ fn on_gpu(case: Case, replicas: u32, noise: bool) -> Outcome<Measured> {
     let noise = if noise { Some(synthetic(case.seed)?) } else { None };
     let network = Network::parse(NETWORK)?;
     let gpus = devices::open(TypedDevice::Gpu, 0, &Console::silent())?;
-    let stop = AtomicBool::new(false);
     let runner = Replicas {
-        simulation: Simulation { noise: noise.as_ref(), ..Simulation::new(&network) },
-        threads: 1,
         accelerator: gpus.as_ref().map(|gpus| gpus as &dyn Accelerator),
-        cluster: None,
-        checkpoints: None,
-        stop: &stop,
-        advance: &|_| (),
+        ..Replicas::new(Simulation { noise: noise.as_ref(), ..Simulation::new(&network) }, 1)
     };
     let (seconds, makespans) = best(case.repeat, || runner.makespans(&workload, 0..replicas))?;
     let faults = gpus.map(|gpus| gpus.faults()).unwrap_or_default();
