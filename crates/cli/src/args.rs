@@ -96,7 +96,7 @@ pub enum Command {
     /// What this node's noise costs at scale, and which source costs most
     Assess(Box<crate::assess::plan::Assess>),
     /// Measure, show, fit, compare and convert noise
-    Noise(crate::noise::args::Noise),
+    Noise(crate::noise::Noise),
     /// Measure, show, compare and diagnose latencies
     Latency(crate::latency::Latency),
     /// List and show network presets
@@ -104,11 +104,11 @@ pub enum Command {
     /// Measure, simulate and replay with the processes of an MPI job
     Mpi(Box<crate::mpi::MpiArgs>),
     /// Record the MPI calls of a program; show, check and convert traces
-    Trace(Box<crate::trace::plan::Trace>),
+    Trace(Box<crate::trace::Trace>),
     /// A traced run or a training job with changes: what would it gain?
     Whatif(Box<crate::whatif::args::WhatIf>),
     /// The stragglers of a training job, their causes, what fixes gain
-    Training(Box<crate::training::args::Training>),
+    Training(Box<crate::training::Training>),
     /// Simulate a collective, a workload, a schedule or a trace
     #[command(visible_alias = "predict")]
     Simulate(Box<crate::simulate::args::Simulate>),

@@ -8,9 +8,7 @@ pub mod nodes;
 pub mod page;
 pub mod plan;
 pub mod programs;
-pub mod scale;
 pub mod subject;
-pub mod tables;
 pub mod target;
 pub mod words;
 

@@ -5,11 +5,11 @@ use crate::kernel::devices::{self, use_threads};
 use crate::kernel::memory::Demand;
 use crate::kernel::{Check, Console, Outcome, Valid, interrupt};
 use crate::latency::LatencyCommand;
-use crate::noise::args::NoiseCommand;
+use crate::noise::NoiseCommand;
 use crate::papers::{PapersCommand, redundancy, reproduce, resample};
 use crate::tools::slurm_script::plan::JobKind;
 use crate::tools::{self, ToolsCommand, bench, plot, slurm_script};
-use crate::trace::plan::TraceCommand;
+use crate::trace::TraceCommand;
 use crate::{
     assess, latency, network, noise, report, schedule, serve, show, simulate, study, trace, training, whatif,
 };
@@ -79,7 +79,7 @@ pub fn validate(cli: Cli) -> Outcome<Ready> {
         Command::Network(typed) => ready(move |console| network::run(&typed.command, console)),
         Command::Noise(typed) => match typed.command {
             NoiseCommand::Measure(typed) => {
-                let plan = noise::measure::plan::Plan::new(*typed)?;
+                let plan = noise::measure::Plan::new(*typed)?;
                 ready(move |console| noise::measure::run(&plan, console))
             }
             other => {

@@ -1,5 +1,6 @@
 //! `straggler papers`: experiments of published papers.
 
+pub mod published;
 pub mod redundancy;
 pub mod reproduce;
 pub mod resample;

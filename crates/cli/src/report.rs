@@ -11,7 +11,7 @@ use crate::latency::diagnose::page as diagnose_page;
 use crate::noise::file;
 use crate::noise::page::Subject;
 use crate::report::search::{Search, Skipped};
-use crate::simulate::{finish_times, timeline};
+use crate::simulate::page;
 use crate::study::file::{PAGE, RESULTS};
 use crate::study::page as study_page;
 use crate::{trace, training};
@@ -228,14 +228,13 @@ fn of_timeline(path: &Path) -> Outcome<Page> {
     let file = File::open(path).map_err(|fault| unreadable(path, &fault))?;
     let run = chrome::read(BufReader::new(file))
         .map_err(|fault| Failure::bad_input(format!("{}: {fault}", path.display())))?;
-    Ok(timeline::page(&run, &path.display().to_string()))
+    Ok(page::timeline_page(&run, &path.display().to_string()))
 }
 
 fn of_finish_times(path: &Path) -> Outcome<Page> {
     let finish = straggler_report::finish_times::read(path).map_err(Failure::bad_input_of)?;
     let name = path.display().to_string();
-    let mut section =
-        finish_times::section(&format!("Finish times: {name}"), &finish, &command_line(), false);
+    let mut section = page::finish_times(&format!("Finish times: {name}"), &finish, &command_line(), false);
     let summary = std::mem::take(&mut section.text);
     Ok(pages::page(format!("Finish times of {name}"), summary, vec![section]))
 }

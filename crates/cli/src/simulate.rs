@@ -4,9 +4,7 @@ pub mod answer;
 pub mod args;
 pub mod checkpoints;
 pub mod collective;
-pub mod demand;
 pub mod details;
-pub mod finish_times;
 pub mod inputs;
 pub mod links;
 pub mod page;
@@ -15,8 +13,6 @@ pub mod recorded;
 pub mod repeated;
 pub mod replicas;
 pub mod stuck;
-pub mod timeline;
-pub mod words;
 pub mod workload;
 use crate::kernel::devices::{self, GpuAnswer, TypedDevice};
 use crate::kernel::gates::Checked;
@@ -25,12 +21,12 @@ use crate::kernel::{
 };
 use crate::mpi::cluster;
 use crate::mpi::cluster::{Exchange, Metered, Sharing, speaks};
-use crate::noise::spec::has_drawn_source;
+use crate::noise::file::has_drawn_source;
 use crate::simulate::answer::SimulateAnswer;
 use crate::simulate::checkpoints::Folder;
-pub use crate::simulate::demand::demand;
 use crate::simulate::details::Details;
 use crate::simulate::inputs::Inputs;
+pub use crate::simulate::inputs::demand;
 use crate::simulate::plan::{Plan, WorkloadPlan};
 use crate::simulate::repeated::Repeated;
 use crate::simulate::replicas::{ReplicaRunner, Replicas};
@@ -85,7 +81,7 @@ pub fn run(plan: &Plan, console: &Console, cluster: Option<&dyn Cluster>) -> Out
         Some(cluster) => cluster::agreed(cluster, load(), &inputs::files(plan))?,
     };
     inputs.warnings.iter().for_each(|warning| console.warn(warning));
-    demand::check(plan, &inputs, console)?;
+    inputs::check(plan, &inputs, console)?;
     let load_seconds = began.elapsed().as_secs_f64();
     console.detail(&format!("loaded in {load_seconds:.3} s"));
     if let (Some(cluster), Some(path)) = (cluster, &plan.finish_times) {
@@ -121,7 +117,7 @@ pub fn run(plan: &Plan, console: &Console, cluster: Option<&dyn Cluster>) -> Out
     }
     match (console.json, stuck) {
         (true, _) => console.print_json(&answer)?,
-        (false, None) => console.print(&words::summary(&answer, &inputs, &findings.repeated))?,
+        (false, None) => console.print(&answer::summary(&answer, &inputs, &findings.repeated))?,
         (false, Some(_)) => {}
     }
     // Not before the results are written: a run that is killed until then resumes.

@@ -2,13 +2,9 @@
 
 pub mod answer;
 pub mod args;
-pub mod base;
-pub mod given;
 pub mod page;
 pub mod plan;
 pub mod reenact;
-pub mod tables;
-pub mod waits;
 pub mod words;
 
 use crate::args::Common;
@@ -19,12 +15,10 @@ use crate::latency::drawn;
 use crate::network::load_network;
 use crate::trace::file::{Opened, Work, open_trace_for, refuse_one_of_many};
 use crate::training;
-use crate::whatif::answer::{Simulated, WhatIfAnswer};
+use crate::whatif::answer::{RunWaits, Simulated, WhatIfAnswer};
 use crate::whatif::args::{TraceWhatIf, WhatIf};
-use crate::whatif::base::{Base, Several};
 use crate::whatif::plan::HypothesisPlan;
-use crate::whatif::reenact::Replayed;
-use crate::whatif::waits::RunWaits;
+use crate::whatif::reenact::{Base, Replayed, Several};
 use std::borrow::Cow;
 use std::time::Instant;
 use straggler_analysis::study::FIT;

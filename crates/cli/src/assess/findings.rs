@@ -1,6 +1,6 @@
 //! Findings of an assessment, each listed once. The console, the page and the JSON all read this list.
 
-use crate::assess::scale::{ended_early, smaller_scale};
+use crate::assess::target::{ended_early, smaller_scale};
 use crate::assess::words::{
     STAR, an_operation, depends_on_when, in_sentence, parts_left_out, remove_first, repeats,
 };

@@ -1,33 +1,75 @@
-//! `straggler mpi assess`, from the measurements of the processes to the report. This part does not need MPI.
+//! `straggler mpi assess`, from the measurements of the processes to the report, also against an earlier assessment
+//! (`--baseline`). This part does not need MPI.
 
-pub mod earlier;
 pub mod findings;
 pub mod kept;
 pub mod page;
-pub mod plan;
-pub mod tables;
 #[cfg(test)]
 pub mod tests;
 
+use crate::args::Common;
 pub use crate::assess::nodes::kept::read;
-use crate::assess::nodes::plan::Plan;
 use crate::kernel::devices::threads;
+use crate::kernel::exit::unreadable;
 use crate::kernel::memory::{available_bytes, refuse_too_much, seconds_for};
 use crate::kernel::meter::Stages;
 use crate::kernel::pages::{Finding, FindingKind, make_folder};
 use crate::kernel::{Console, Exit, Failure, Outcome, command_line, interrupt, quoted, refuse_unwritable};
+use crate::mpi::assess::AssessNodes as Typed;
 use crate::network::{NetworkAnswer, load_network};
+use crate::noise::measure;
 use crate::simulate::stuck::stuck_failure;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
 use straggler_analysis::assess::AssessError;
 use straggler_analysis::nodes::baseline::Compare;
 use straggler_analysis::nodes::{
     Cluster, Costs, Measurement, Moments, Outliers, Question, Speeds, Summary, Unit,
 };
+use straggler_measure::noise::Kernel;
+use straggler_measure::sources::Wish;
 use straggler_measure::sources::names::{OWN, SAMPLER};
+use straggler_model::units::Bytes;
 use straggler_model::{Network, Time};
 use straggler_report::numbers::{counted, grouped};
 use straggler_sim::{Replicas, Simulation};
+
+#[derive(Debug)]
+pub struct Plan {
+    pub kernel: Kernel,
+    pub length: Time,
+    pub sources: Wish,
+    /// An existing measurement.
+    pub from: Option<PathBuf>,
+    pub scales: Vec<u32>,
+    pub bytes: u64,
+    pub network: String,
+    pub baseline: Option<PathBuf>,
+    pub output: PathBuf,
+    pub seed: u64,
+    pub threads: Option<usize>,
+}
+
+impl Plan {
+    pub fn new(typed: Typed, common: &Common) -> Outcome<Plan> {
+        let measure::Plan { kernel, length, sources, .. } =
+            measure::Plan::of_detours(typed.time, None, typed.sources)?;
+        let Bytes(bytes) = typed.size;
+        Ok(Plan {
+            kernel,
+            length,
+            sources,
+            from: typed.from,
+            scales: typed.scale,
+            bytes,
+            network: typed.network,
+            baseline: typed.baseline,
+            output: typed.output,
+            seed: common.seed,
+            threads: common.threads.map(Into::into),
+        })
+    }
+}
 
 /// Names of the measurement itself in recordings: its threads, and the other processes of the job.
 const OWN_NAMES: [&str; 4] = [OWN, SAMPLER, "straggler", "straggler-mpi"];
@@ -38,7 +80,7 @@ const BYTES_A_PROCESS: u64 = 300;
 /// Inputs read before the measurement.
 pub struct Prepared {
     network: Network,
-    earlier: Option<earlier::Earlier>,
+    earlier: Option<Earlier>,
 }
 
 /// Finds problems before the measurement that would otherwise show only after it.
@@ -46,7 +88,7 @@ pub fn prepare(plan: &Plan) -> Outcome<Prepared> {
     refuse_unwritable(&plan.output)?;
     kept::check(&plan.output)?;
     let network = load_network(&plan.network, None)?;
-    let earlier = plan.baseline.as_deref().map(earlier::read).transpose()?;
+    let earlier = plan.baseline.as_deref().map(Earlier::read).transpose()?;
     // Fail before the measurement, which may take hours.
     make_folder(&plan.output)?;
     let largest = u64::from(plan.scales.iter().copied().max().unwrap_or(2));
@@ -105,7 +147,7 @@ pub fn conclude(plan: &Plan, prepared: Prepared, measured: Measurement, console:
     if console.json {
         console.print_json(&json)?;
     } else {
-        console.print(&tables::summary(&report, &findings))?;
+        console.print(&page::summary(&report, &findings))?;
         console.note(&format!("The report is in {}: {}", plan.output.display(), written.join(", ")));
     }
     worse(&report)
@@ -232,8 +274,8 @@ pub struct Json<'a> {
 impl<'a> Json<'a> {
     fn new(report: &'a Report, findings: &'a [Finding]) -> Json<'a> {
         Json {
-            format: earlier::FORMAT,
-            version: earlier::VERSION,
+            format: FORMAT,
+            version: VERSION,
             straggler: env!("CARGO_PKG_VERSION"),
             command: command_line(),
             verdict: FindingKind::Verdict.select(findings),
@@ -251,5 +293,66 @@ impl<'a> Json<'a> {
             clock_error_ps: report.clock_error.ps(),
             compared: report.compared.as_ref(),
         }
+    }
+}
+
+pub const FORMAT: &str = "straggler cluster assessment";
+pub const VERSION: u32 = 1;
+
+/// The part of its JSON that is used.
+#[derive(Debug, Deserialize)]
+struct Written {
+    format: Option<String>,
+    version: Option<u32>,
+    unit: Option<Unit>,
+    #[serde(default)]
+    hosts: Vec<String>,
+    #[serde(default)]
+    nodes: Vec<serde_json::Value>,
+}
+
+/// An earlier assessment, given by `--baseline`.
+#[derive(Debug)]
+pub struct Earlier {
+    path: PathBuf,
+    unit: Unit,
+    hosts: Vec<String>,
+    nodes: Vec<Summary>,
+}
+
+impl Earlier {
+    fn read(path: &Path) -> Outcome<Earlier> {
+        let text = std::fs::read_to_string(path).map_err(|fault| unreadable(path, &fault))?;
+        let bad = |fault: String| Failure::bad_input(format!("{}: {fault}", path.display()));
+        let other = "it is not an assess.json of `straggler mpi assess`";
+        let written: Written =
+            serde_json::from_str(&text).map_err(|fault| bad(format!("{other}: {fault}")))?;
+        if written.format.as_deref() != Some(FORMAT) {
+            return Err(bad(other.into()));
+        }
+        if written.version != Some(VERSION) {
+            return Err(bad(format!("its version is not {VERSION}: assess again with this straggler")));
+        }
+        let node = |value| serde_json::from_value::<Summary>(value);
+        let nodes = written.nodes.into_iter().map(node).collect::<Result<Vec<_>, _>>();
+        let nodes = nodes.map_err(|fault| bad(format!("a node cannot be read: {fault}")))?;
+        let unit = written.unit.unwrap_or_default();
+        Ok(Earlier { path: path.to_path_buf(), unit, hosts: written.hosts, nodes })
+    }
+
+    /// Compares with it; fails if it is an assessment of something else.
+    pub fn compare(&self, now: &[Summary], unit: Unit, hosts: &[String]) -> Outcome<Compare> {
+        let bad = |fault: &str| Err(Failure::bad_input(format!("{}: {fault}", self.path.display())));
+        if self.unit != unit {
+            return bad("one assessment is of a single node, the other of several: they cannot be compared");
+        }
+        if unit == Unit::Core && self.hosts != hosts {
+            return bad("it describes another node: use an assessment of this node");
+        }
+        let compared = Compare::new(&self.nodes, now);
+        if compared.nodes == 0 {
+            return bad("none of its nodes is part of this job: use an assessment of the same nodes");
+        }
+        Ok(compared)
     }
 }

@@ -5,9 +5,8 @@ use crate::kernel::devices::{self, DeviceOption, TypedDevice};
 use crate::kernel::gates::{ChecksOption, limits_help, refuse_unknown};
 use crate::kernel::typed::{CoreList, cores_list, count, text};
 use crate::kernel::{Failure, Outcome, metrics, refuse_unwritable};
-use crate::noise::measure::plan;
-use crate::noise::measure::plan::SourcesName;
-use crate::trace::reading::ReadingOptions;
+use crate::noise::measure::{self, SourcesName};
+use crate::trace::file::ReadingOptions;
 use crate::trace::traced::TraceRequest;
 use clap::Args;
 use std::path::PathBuf;
@@ -165,7 +164,7 @@ pub struct Plan {
 /// Where the noise comes from.
 #[derive(Debug)]
 pub enum Origin {
-    Measured(Box<plan::Plan>),
+    Measured(Box<measure::Plan>),
     /// A file or a noise spec.
     Given(String),
 }
@@ -191,7 +190,7 @@ impl Plan {
             Some(text) => Origin::Given(text),
             None => {
                 let cores = typed.cores.map(|list| list.0);
-                Origin::Measured(Box::new(plan::Plan::of_detours(typed.time, cores, typed.sources)?))
+                Origin::Measured(Box::new(measure::Plan::of_detours(typed.time, cores, typed.sources)?))
             }
         };
         let fits = matches!(what, Assessed::Trace(..));

@@ -1,6 +1,6 @@
 //! An assessment on the console: the verdict, tables, then notes.
 
-use crate::assess::{Report, jobs, programs, tables};
+use crate::assess::{Report, jobs, page, programs};
 use crate::kernel::metrics::{self, Metric};
 use crate::kernel::pages::{Finding, FindingKind};
 use straggler_analysis::assess::Variation;
@@ -38,11 +38,11 @@ pub fn summary(report: &Report, findings: &[Finding], details: bool) -> String {
 /// The tables of the program itself, or of a single operation.
 fn of_the_operation(report: &Report, findings: &[Finding]) -> String {
     let caption = what_the_curves_show(report);
-    let mut text = format!("\n{caption} {SLOWDOWN_LEGEND}\n\n{}", tables::curves(report));
+    let mut text = format!("\n{caption} {SLOWDOWN_LEGEND}\n\n{}", page::curves(report));
     if findings.iter().any(|finding| finding.text == STAR) {
         text += &format!("  {STAR}\n");
     }
-    if let Some(table) = tables::removals(report) {
+    if let Some(table) = page::removals(report) {
         text += &format!("\nGain from removing a source, for {}\n\n{table}", an_operation(report));
     }
     text

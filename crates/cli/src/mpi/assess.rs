@@ -1,12 +1,12 @@
 //! `straggler mpi assess` as typed.
 
 use crate::assess::nodes;
-use crate::assess::nodes::plan::Plan;
+use crate::assess::nodes::Plan;
 use crate::kernel::devices::use_threads;
 use crate::kernel::typed::{count, text};
 use crate::kernel::{Outcome, command_line};
 use crate::mpi::Process;
-use crate::noise::measure::plan::SourcesName;
+use crate::noise::measure::SourcesName;
 use clap::Args;
 use std::path::PathBuf;
 use straggler_analysis::nodes::Measurement;

@@ -6,7 +6,7 @@ use crate::kernel::typed::text;
 use crate::kernel::{Console, Failure, Outcome, Valid, refuse_missing_folder};
 use crate::mpi::cluster::{agreed, gathered};
 use crate::report::ReportOption;
-use crate::trace::reading::ReadingOptions;
+use crate::trace::file::ReadingOptions;
 use crate::whatif;
 use crate::whatif::args::{Changes, TraceWhatIf, TypedMode};
 use crate::whatif::reenact::Scene;

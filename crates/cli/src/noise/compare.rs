@@ -1,16 +1,17 @@
 //! `straggler noise compare`: whether two recordings or descriptions are the same noise.
 
-pub mod page;
-use crate::kernel::{Console, Exit, Failure, Outcome, gates, pages};
-use crate::noise::args::Compare;
-use crate::noise::file;
-use crate::noise::file::Input;
+use crate::kernel::{Console, Exit, Failure, Outcome, command_line, gates, pages};
+use crate::noise::Compare;
+use crate::noise::file::{self, Input};
+use crate::noise::page::is_synthetic;
 use serde::Serialize;
 use straggler_analysis::noise::Comparison;
 use straggler_analysis::noise::compare::{Difference, SourceDifference};
+use straggler_analysis::noise::durations::{sorted_durations, sorted_gaps};
 use straggler_model::{Time, words};
-use straggler_noise::NoiseSpec;
+use straggler_noise::{NoiseRecording, NoiseSpec};
 use straggler_report::numbers::{percent, significant};
+use straggler_report::page::{Axis, Chart, Distribution, Page, Sample, Scale, Section, Unit};
 use straggler_report::{Cell, Columns, Table};
 
 /// Length drawn from each of two descriptions.
@@ -53,7 +54,7 @@ pub fn run(typed: &Compare, seed: u64, console: &Console) -> Outcome<()> {
     };
     let names = [file::name(&typed.first, seed)?, file::name(&typed.second, seed)?];
     pages::write_asked(typed.report.report.as_ref(), console, || {
-        page::page(&answer, [&first.recording, &second.recording], names)
+        comparison_page(&answer, [&first.recording, &second.recording], names)
     })?;
     if console.json {
         console.print_json(&answer)?;
@@ -144,4 +145,32 @@ fn table_of_sources(sources: &[SourceDifference]) -> Table {
         .number("overhead of A", |row| Cell::share(row.overheads[0]))
         .number("of B", |row| Cell::share(row.overheads[1]))
         .build()
+}
+
+pub fn comparison_page(answer: &CompareNoiseAnswer, both: [&NoiseRecording; 2], names: [String; 2]) -> Page {
+    let command = command_line();
+    let synthetic = both.iter().any(|recording| is_synthetic(recording));
+    let mut section = Section::new("Comparison");
+    section.text = vec![format!("A is {}.", names[0]), format!("B is {}.", names[1])];
+    for (title, label, sorted) in [
+        (
+            "How long detours are",
+            "duration of the detour",
+            sorted_durations as fn(&NoiseRecording) -> Vec<u64>,
+        ),
+        ("How far apart they are", "from one detour to the next", sorted_gaps),
+    ] {
+        let sample = |(name, recording): (&str, &NoiseRecording)| Sample {
+            name: name.into(),
+            values: sorted(recording).into_iter().map(|ps| Time(ps).seconds()).collect(),
+            sum: false,
+        };
+        let series = ["A", "B"].into_iter().zip(both).map(sample).collect();
+        let x = Axis::new(label, Unit::Seconds, Scale::Log10);
+        section.add(
+            Chart::new(title, &command, Distribution { x, series, marks: Vec::new() }).synthetic(synthetic),
+        );
+    }
+    section.add(table_of_sources(&answer.comparison.sources).titled("Sources", &command));
+    pages::page("Two noise recordings compared", vec![answer.verdict.clone()], vec![section])
 }

@@ -1,8 +1,7 @@
 //! `straggler noise fit`: fits a short list of sources to measured noise.
 
 use crate::kernel::{Console, Failure, Outcome};
-use crate::noise::args::Fit as Typed;
-use crate::noise::file;
+use crate::noise::{Fit as Typed, file};
 use serde::Serialize;
 use straggler_analysis::noise::fit::{Fit, FittedSource};
 use straggler_analysis::noise::{fit, overhead};

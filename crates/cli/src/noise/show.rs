@@ -2,11 +2,9 @@
 
 use crate::kernel::gates::{Checked, LimitAnswer};
 use crate::kernel::{Console, Outcome, pages};
-use crate::noise::args::Show;
-use crate::noise::file::Input;
-use crate::noise::gates::NoiseNumbers;
-use crate::noise::spec::what_was_noticed;
-use crate::noise::{file, measured};
+use crate::noise::file::{Input, what_was_noticed};
+use crate::noise::words::NoiseNumbers;
+use crate::noise::{Show, file, measured};
 use serde::Serialize;
 use straggler_analysis::noise::Analysis;
 use straggler_model::Time;

@@ -9,7 +9,7 @@ use crate::kernel::{
 };
 use crate::mpi::cluster;
 use crate::network::{NetworkAnswer, load_network, network_file};
-use crate::noise::spec::{LoadedNoise, has_drawn_source};
+use crate::noise::file::{LoadedNoise, has_drawn_source};
 use crate::report::ReportOption;
 use crate::simulate::plan::NoisePlan;
 use clap::Args;

@@ -8,7 +8,7 @@ use crate::kernel::{
     Console, Failure, Meter, Orderly, Outcome, interrupt, pages, refuse_missing_folder, to_json,
 };
 use crate::latency::file::Sample;
-use crate::noise::spec::{has_drawn_source, what_was_noticed};
+use crate::noise::file::{has_drawn_source, what_was_noticed};
 use crate::papers::resample::answer::{CaseAnswer, Comparison, ResampleAnswer};
 use crate::report::ReportOption;
 use clap::Args;

@@ -8,7 +8,7 @@ use crate::latency::drawn::LatencyOptions;
 use crate::report::ReportOption;
 use crate::simulate::collective::{DataOptions, Repetition};
 use crate::simulate::workload::WorkloadOptions;
-use crate::trace::reading::ReplayOptions;
+use crate::trace::file::ReplayOptions;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 use straggler_model::network::Factor;

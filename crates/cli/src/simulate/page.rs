@@ -1,17 +1,21 @@
-//! The page of a simulation.
+//! The page of a simulation, with its finish times and its timeline, which are also pages of files.
 
 use crate::kernel::{command_line, pages};
 use crate::network::network_in_words;
-use crate::simulate::answer::SimulateAnswer;
+use crate::simulate::Findings;
+use crate::simulate::answer::{SimulateAnswer, answers};
 use crate::simulate::inputs::Inputs;
-use crate::simulate::words::answers;
-use crate::simulate::{Findings, finish_times, timeline as timelines};
 use straggler_analysis::CriticalPath;
+use straggler_formats::chrome::Run;
 use straggler_model::Time;
-use straggler_report::numbers::{SLOWDOWN_LEGEND, percent};
+use straggler_model::stats::quantile_of_sorted;
+use straggler_report::Columns;
+use straggler_report::numbers::{SLOWDOWN_LEGEND, counted, percent};
 use straggler_report::page::{
-    ActivityRole, Axis, Bar, Bars, Cell, Chart, Distribution, Mark, Page, Sample, Section, Table, Unit,
+    ActivityRole, Axis, Bar, Bars, Cell, Chart, Distribution, Mark, Page, PointSeries, Sample, Scatter,
+    Section, Table, Timeline, Unit,
 };
+use straggler_trace as trace;
 
 pub fn page(answer: &SimulateAnswer, inputs: &Inputs, findings: &Findings, synthetic: bool) -> Page {
     let command = command_line();
@@ -22,11 +26,11 @@ pub fn page(answer: &SimulateAnswer, inputs: &Inputs, findings: &Findings, synth
     // A member of a cluster has only its own share of them.
     let finish = findings.details.finish.as_ref().map(|share| &share.finish);
     if let Some(finish) = finish.filter(|finish| finish.len() == answer.processes as usize) {
-        sections.push(finish_times::section("Finish times of the ranks", finish, &command, synthetic));
+        sections.push(finish_times("Finish times of the ranks", finish, &command, synthetic));
     }
     if let Some(timeline) = &findings.details.timeline {
         let mut section = Section::new("Timeline");
-        section.add(timelines::chart(timeline, &command, synthetic));
+        section.add(timeline_chart(timeline, &command, synthetic));
         sections.push(section);
     }
     let title = format!("{} on {}", answer.workload, inputs.network.name);
@@ -110,4 +114,101 @@ fn explanation(path: &CriticalPath, command: &str, synthetic: bool) -> Section {
         .push(format!("The critical path is the chain of events that determines the makespan, {total}."));
     section.add(Chart::new("Parts of the critical path", command, plot).synthetic(synthetic));
     section
+}
+
+/// The chart of a run.
+pub fn timeline_chart(run: &trace::Timeline, command: &str, synthetic: bool) -> Chart {
+    let timeline = Timeline::from(run);
+    Chart::new("What happens when", command, timeline).synthetic(synthetic)
+}
+
+/// The page of a timeline read from a file.
+pub fn timeline_page(run: &Run, name: &str) -> Page {
+    let about = |key: &str| run.about.get(key).and_then(|value| value.as_str());
+    let command = about("command").map_or_else(command_line, String::from);
+    let synthetic = run.about.get("synthetic").and_then(|value| value.as_bool()).unwrap_or(false);
+    let mut section = Section::new(format!("Timeline: {name}"));
+    section.add(timeline_chart(&run.timeline, &command, synthetic));
+    let title = match about("workload") {
+        Some(workload) => format!("Timeline of {workload}"),
+        None => format!("Timeline {name}"),
+    };
+    let mut page = crate::kernel::pages::page(title, vec![timeline_sentence(&run.timeline)], vec![section]);
+    page.facts.add("File", name);
+    for (fact, key) in [("Made by", "command"), ("Workload", "workload"), ("Noise", "noise")] {
+        if let Some(text) = about(key) {
+            page.facts.add(fact, text);
+        }
+    }
+    page
+}
+
+fn timeline_sentence(timeline: &trace::Timeline) -> String {
+    let ranks: std::collections::BTreeSet<u32> =
+        timeline.activities.iter().map(|activity| activity.rank).collect();
+    let noise = timeline.activities.iter().map(|activity| activity.noise);
+    let noise = noise.fold(straggler_model::Time::ZERO, |sum, one| sum + one);
+    format!(
+        "{} and {} of {}; {noise} of it is noise.",
+        counted(timeline.activities.len() as u64, "activity", "activities"),
+        counted(timeline.arrows.len() as u64, "message", "messages"),
+        counted(ranks.len() as u64, "process", "processes"),
+    )
+}
+
+/// When each rank finishes, and how these times are distributed.
+pub fn finish_times(title: &str, finish: &[Time], command: &str, synthetic: bool) -> Section {
+    let mut sorted = finish.to_vec();
+    sorted.sort_unstable();
+    let mut section = Section::new(title);
+    section.text.push(finish_sentence(&sorted));
+    section.add(by_rank(finish, command).synthetic(synthetic));
+    section.add(finish_distribution(&sorted, command).synthetic(synthetic));
+    section.add(quantiles(&sorted, command));
+    section
+}
+
+fn finish_sentence(sorted: &[Time]) -> String {
+    let ranks = counted(sorted.len() as u64, "rank finishes", "ranks finish");
+    match (sorted.first(), quantile_of_sorted(sorted, 0.5), sorted.last()) {
+        (Some(first), Some(median), Some(last)) => {
+            format!("{ranks}: the first at {first}, the median at {median}, the last at {last}.")
+        }
+        _ => "No rank finishes.".into(),
+    }
+}
+
+fn by_rank(finish: &[Time], command: &str) -> Chart {
+    let series = PointSeries {
+        name: "finish".into(),
+        x: (0..finish.len()).map(|rank| rank as f64).collect(),
+        y: finish.iter().map(|time| time.seconds()).collect(),
+    };
+    let (x, y) = (Axis::linear("rank", Unit::Count), Axis::linear("finish time", Unit::Seconds));
+    Chart::new("Finish time of each rank", command, Scatter { x, y, series: vec![series] })
+}
+
+fn finish_distribution(sorted: &[Time], command: &str) -> Chart {
+    let values = sorted.iter().map(|time| time.seconds()).collect();
+    let series = vec![Sample { name: "ranks".into(), values, sum: false }];
+    let x = Axis::linear("finish time", Unit::Seconds);
+    Chart::new("Distribution of finish times", command, Distribution { x, series, marks: Vec::new() })
+}
+
+fn quantiles(sorted: &[Time], command: &str) -> Table {
+    const SHARES: [(&str, f64); 7] = [
+        ("earliest", 0.0),
+        ("1 %", 0.01),
+        ("25 %", 0.25),
+        ("median", 0.5),
+        ("75 %", 0.75),
+        ("99 %", 0.99),
+        ("latest", 1.0),
+    ];
+    let found = SHARES.iter().filter_map(|&(name, share)| Some((name, quantile_of_sorted(sorted, share)?)));
+    Columns::over(found)
+        .text("", |(name, _)| name)
+        .number("time", |(_, time)| Cell::time(time))
+        .build()
+        .titled("Finish times", command)
 }

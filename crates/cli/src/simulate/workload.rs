@@ -1,12 +1,16 @@
-//! A workload as typed.
+//! Workloads: as typed, and as simulated with a description.
 
-pub mod build;
 use crate::kernel::{Failure, Outcome};
-use crate::simulate::collective::DataOptions;
+use crate::simulate::collective::{CollectivePlan, DataOptions};
 use clap::{Args, ValueEnum};
 use std::cell::RefCell;
+use std::path::Path;
+use std::sync::Arc;
+use straggler_schedule::Graph;
 use straggler_schedule::collectives::Selector;
-use straggler_schedule::workloads::{Application, Only, Workload, choose_default};
+use straggler_schedule::traced::Playback;
+use straggler_schedule::workloads::{self, Application, Only, choose_default};
+use straggler_sim::Workload;
 
 /// A workload, instead of a collective or a file.
 #[derive(Debug, Args)]
@@ -15,7 +19,7 @@ pub struct WorkloadOptions {
     /// An application: amg, cycles, halo2d, halo3d, master-worker, overlap, pop, sweep3d, training
     #[arg(long, value_name = "NAME[,PARAMETER=VALUE…]")]
     #[arg(conflicts_with_all = ["collective", "size", "sizes", "cycles", "compute", "root", "reduction_cost"])]
-    pub workload: Option<Workload>,
+    pub workload: Option<workloads::Workload>,
     /// Keep only this kind of communication
     #[arg(long, value_enum, value_name = "KIND")]
     pub only: Option<TypedOnly>,
@@ -43,7 +47,7 @@ impl WorkloadOptions {
 /// The workload as requested, before a table of algorithms is read.
 #[derive(Clone, Debug)]
 pub struct ApplicationRequest {
-    pub workload: Workload,
+    pub workload: workloads::Workload,
     pub processes: u32,
     pub only: Only,
     /// The table that selects the algorithms of its collectives.
@@ -91,5 +95,42 @@ pub fn load(request: &ApplicationRequest) -> Outcome<Application> {
     match failed.into_inner() {
         Some(error) => Err(error.into()),
         None => Ok(application),
+    }
+}
+
+/// A workload with its names.
+#[derive(Clone, Debug)]
+pub struct Named {
+    pub workload: Workload,
+    /// "an allreduce of 8 B", or the file.
+    pub description: String,
+    /// `allreduce:ring`, if it is a collective.
+    pub collective: Option<String>,
+}
+
+impl Named {
+    pub fn graph(graph: Graph, path: &Path) -> Named {
+        Named { workload: graph.into(), description: path.display().to_string(), collective: None }
+    }
+
+    pub fn collective(plan: &CollectivePlan) -> Named {
+        Named { workload: plan.workload(), description: plan.describe(), collective: Some(plan.name()) }
+    }
+
+    pub fn application(application: Application) -> Named {
+        let description = application.describe().to_string();
+        Named { workload: application.into(), description, collective: None }
+    }
+
+    pub fn traced(playback: Arc<Playback>, path: &Path) -> Named {
+        let description = match playback.copies() {
+            1 => format!("the trace {}", path.display()),
+            copies => format!("{copies} copies of the trace {}", path.display()),
+        };
+        Named { workload: Workload::Traced(playback), description, collective: None }
+    }
+
+    pub fn processes(&self) -> u32 {
+        self.workload.processes()
     }
 }

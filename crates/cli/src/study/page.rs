@@ -2,7 +2,7 @@
 //! scale, and all numbers as a table.
 
 use crate::kernel::{Outcome, command_line, pages};
-use crate::noise::spec::has_drawn_source;
+use crate::noise::file::has_drawn_source;
 use crate::study::answer;
 use crate::study::answer::labels;
 use crate::study::file::{About, read_results};

@@ -1,23 +1,25 @@
-//! `straggler trace convert`: converts a trace to another format.
+//! `straggler trace convert` and `trace merge`: traces in other formats, and streams of one run collected unchanged.
 
+use crate::kernel::exit::unreadable;
 use crate::kernel::{Console, Failure, Outcome, command_line};
 use crate::trace::file::{Opened, open_trace_with};
-use crate::trace::plan::{Convert, Target};
-use crate::trace::traced;
-use crate::trace::traced::TraceRequest;
+use crate::trace::traced::{self, TraceRequest};
+use crate::trace::{Convert, Merge, Target};
 use serde::Serialize;
 use serde_json::json;
-use std::path::Path;
-use straggler_formats::otf2::WriteError;
-use straggler_formats::{chrome, import, otf2, perfetto};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use straggler_formats::otf2::{self, WriteError};
+use straggler_formats::{chrome, import, perfetto};
 use straggler_model::units::Bytes;
 use straggler_model::words::list;
 use straggler_report::numbers::counted;
-use straggler_report::replace_private_file;
+use straggler_report::{TemporaryFolder, replace_private_file};
 use straggler_schedule::goal;
 use straggler_schedule::traced::Options;
+use straggler_trace::format::merge::{Merged, Part, merge};
 use straggler_trace::format::{directory, save};
-use straggler_trace::{Class, RegionSpan, Timeline, Trace};
+use straggler_trace::{Class, RegionSpan, Timeline, Trace, private};
 
 #[derive(Serialize)]
 struct TraceConvertAnswer {
@@ -156,4 +158,67 @@ fn write_chrome(opened: &Opened, output: &Path) -> Outcome<()> {
     });
     let regions: Vec<Vec<RegionSpan<'_>>> = opened.trace.ranks.iter().map(RegionSpan::new).collect();
     Ok(replace_private_file(output, |out| chrome::write_with_regions(&timeline, &regions, &about, out))?)
+}
+
+#[derive(Serialize)]
+struct TraceMergeAnswer {
+    output: String,
+    streams: usize,
+    processes: u32,
+    missing: Vec<u32>,
+}
+
+pub fn collect(typed: &Merge, console: &Console) -> Outcome<()> {
+    let mut parts = Vec::new();
+    for path in &typed.traces {
+        for file in directory::files(path)? {
+            parts.push(read_part(file)?);
+        }
+    }
+    let merged = merge(&parts).map_err(Failure::bad_input_of)?;
+    write_streams(&merged, &typed.output)?;
+    let answer = TraceMergeAnswer {
+        output: typed.output.display().to_string(),
+        streams: merged.streams.len(),
+        processes: merged.processes,
+        missing: merged.missing(),
+    };
+    if console.json {
+        return console.print_json(&answer);
+    }
+    if let Some(first) = answer.missing.first() {
+        let count = counted(answer.missing.len() as u64, "rank is", "ranks are");
+        console.warn(&format!("{count} still missing, first rank {first}"));
+    }
+    console.print(&format!(
+        "{}: {} of a run of {}\n",
+        answer.output,
+        counted(answer.streams as u64, "stream", "streams"),
+        counted(answer.processes.into(), "process", "processes")
+    ))
+}
+
+fn read_part(file: PathBuf) -> Outcome<Part> {
+    let bytes = std::fs::read(&file).map_err(|fault| unreadable(&file, &fault))?;
+    Ok(Part { name: file.display().to_string(), bytes })
+}
+
+fn write_streams(merged: &Merged<'_>, output: &Path) -> Outcome<()> {
+    if output.extension().is_some_and(|ending| ending == directory::EXTENSION) {
+        let write =
+            |out: &mut (dyn Write + Send)| merged.streams.values().try_for_each(|bytes| out.write_all(bytes));
+        return Ok(replace_private_file(output, write)?);
+    }
+    write_folder(merged, output).map_err(|fault| {
+        Failure::bad_input(format!("{}: cannot be written: {fault}; use a new folder", output.display()))
+    })
+}
+
+/// The folder gets its final name when it is complete.
+fn write_folder(merged: &Merged<'_>, output: &Path) -> io::Result<()> {
+    let unfinished = TemporaryFolder::beside(output)?;
+    for (&rank, bytes) in &merged.streams {
+        private::write(&unfinished.path().join(directory::file_name(rank)), bytes)?;
+    }
+    unfinished.persist(output)
 }

@@ -1,17 +1,19 @@
-//! `straggler trace info`: the contents of a trace.
+//! `straggler trace info` and `trace check`: the contents of a trace, and all its problems, not only the first.
 
-use crate::kernel::{Console, Outcome};
-use crate::trace::file::{Opened, further_runs, open_trace};
-use crate::trace::sites::CodePlace;
-use crate::trace::tables::CallTotals;
-use crate::trace::{sites, words};
+use crate::kernel::{Console, Exit, Failure, Outcome};
+use crate::trace::file::{Opened, Work, further_runs, incomplete, open_trace, open_trace_for, place};
+use crate::trace::page::CallTotals;
+use crate::trace::sites::{self, CodePlace};
+use crate::trace::words;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use straggler_model::Time;
-use straggler_trace::CommId;
+use straggler_model::{Rank, Time};
+use straggler_report::numbers::counted;
+use straggler_trace::format::assemble::{Finding, Severity};
 use straggler_trace::profile::{Profile, RankProfile};
 use straggler_trace::trace::{Communicator, RankTrace, Usage};
+use straggler_trace::{CommId, Trace};
 
 /// A trace in numbers, as JSON.
 #[derive(Serialize)]
@@ -180,4 +182,103 @@ fn comm_answer((number, comm): (usize, &Communicator)) -> CommAnswer {
         members: comm.members.clone(),
         remote: comm.remote.clone(),
     }
+}
+
+#[derive(Serialize)]
+struct TraceCheckAnswer {
+    trace: String,
+    processes: u32,
+    calls: u64,
+    errors: usize,
+    warnings: usize,
+    findings: Vec<FindingAnswer>,
+}
+
+#[derive(Serialize)]
+struct FindingAnswer {
+    severity: &'static str,
+    rank: Option<u32>,
+    /// Offset in the rank's stream, for errors of the stream.
+    offset: Option<u64>,
+    text: String,
+}
+
+pub fn check(path: &Path, console: &Console) -> Outcome<()> {
+    let opened = open_trace_for(path, Work::Check)?;
+    let mut findings = opened.findings;
+    let incomplete = incomplete(&opened.trace, &findings);
+    findings.iter_mut().filter(|finding| finding.is_about_the_end()).for_each(|finding| {
+        finding.what += &last_call(&opened.trace, finding.rank);
+    });
+    findings.extend(straggler_trace::check::check(&opened.trace, &incomplete));
+    findings.sort_by_key(|finding| (finding.severity, finding.rank, finding.offset));
+    let errors = findings.iter().filter(|finding| finding.severity == Severity::Error).count();
+    let answer = TraceCheckAnswer {
+        trace: path.display().to_string(),
+        processes: opened.trace.processes(),
+        calls: opened.trace.calls(),
+        errors,
+        warnings: findings.len() - errors,
+        findings: findings.iter().map(finding_answer).collect(),
+    };
+    if console.json {
+        console.print_json(&answer)?;
+    } else {
+        console.print(&in_words(&answer))?;
+    }
+    match errors {
+        0 => Ok(()),
+        _ => Err(Failure::new(
+            Exit::CheckFailed,
+            anyhow::Error::msg(format!("{}: {}", path.display(), counted(errors as u64, "error", "errors"))),
+        )),
+    }
+}
+
+/// "; its last recorded call is call 41, MPI_Recv, which ended 1.2 s after the run began". The rank hung or died after
+/// that call.
+fn last_call(trace: &Trace, rank: Option<Rank>) -> String {
+    let calls = rank.and_then(|rank| trace.ranks.get(rank as usize)).map(|rank| rank.calls.as_slice());
+    let last = calls.and_then(|calls| calls.iter().enumerate().max_by_key(|(_, call)| call.exit));
+    let Some((number, call)) = last else { return "; no call was recorded".into() };
+    let (name, exit) = (call.function.name(), call.exit);
+    format!("; its last recorded call is call {number}, {name}, which ended {exit} after the run began")
+}
+
+fn finding_answer(finding: &Finding) -> FindingAnswer {
+    FindingAnswer {
+        severity: severity(finding),
+        rank: finding.rank,
+        offset: finding.offset,
+        text: finding.what.clone(),
+    }
+}
+
+fn severity(finding: &Finding) -> &'static str {
+    match finding.severity {
+        Severity::Error => "error",
+        Severity::Warning => "warning",
+    }
+}
+
+fn in_words(answer: &TraceCheckAnswer) -> String {
+    let calls = counted(answer.calls, "record", "records");
+    let ranks = counted(answer.processes.into(), "rank", "ranks");
+    if answer.findings.is_empty() {
+        return format!(
+            "{}: no errors in {calls} of {ranks}: every message has its partner, and collectives match\n",
+            answer.trace
+        );
+    }
+    let line = |finding: &FindingAnswer| {
+        format!("{}: {}{}\n", finding.severity, place(finding.rank, finding.offset), finding.text)
+    };
+    let mut text: String = answer.findings.iter().map(line).collect();
+    let (errors, warnings) = (answer.errors as u64, answer.warnings as u64);
+    text += &format!(
+        "{} and {} in {calls} of {ranks}\n",
+        counted(errors, "error", "errors"),
+        counted(warnings, "warning", "warnings")
+    );
+    text
 }

@@ -1,15 +1,14 @@
-//! `straggler trace show`: where a traced run spends its time.
+//! `straggler trace show`, with the regions of the traced program and warnings about unbalanced marks.
 
 use crate::kernel::{Console, Outcome, pages};
 use crate::trace::file::{Opened, Work, open_trace_for};
-use crate::trace::plan::{Picture, Show};
-use crate::trace::regions::RegionAnswer;
-use crate::trace::sites::SiteAnswer;
-use crate::trace::tables::{CallTotals, FunctionTotals, SizeAnswer};
-use crate::trace::{page, regions, sites, tables, waits, words};
+use crate::trace::page::{self, CallTotals, FunctionTotals, SizeAnswer};
+use crate::trace::sites::{self, SiteAnswer};
+use crate::trace::{Picture, Show, waits, words};
 use serde::Serialize;
 use straggler_report::charts::save;
-use straggler_trace::profile::{Counts, Pair, Profile, share};
+use straggler_report::numbers::counted;
+use straggler_trace::profile::{Counts, Pair, Profile, Region, RegionCounts, RegionName, share};
 use straggler_trace::{CommId, Function};
 
 /// A profile as JSON.
@@ -121,7 +120,7 @@ pub fn run(typed: &Show, console: &Console) -> Outcome<()> {
 fn answer(typed: &Show, opened: &Opened, profile: &Profile) -> ShowAnswer {
     let (mpi, application) = profile.totals();
     let (call_sites, unnamed) = sites::answers(&opened.trace.call_sites, profile);
-    let warnings = opened.warnings(&typed.trace).into_iter().chain(regions::warnings(profile)).chain(unnamed);
+    let warnings = opened.warnings(&typed.trace).into_iter().chain(mark_warnings(profile)).chain(unnamed);
     ShowAnswer {
         trace: typed.trace.display().to_string(),
         sentence: words::sentence(profile),
@@ -133,9 +132,9 @@ fn answer(typed: &Show, opened: &Opened, profile: &Profile) -> ShowAnswer {
         ranks: ranks(profile),
         functions: functions(profile),
         communicators: communicators(opened, profile),
-        regions: regions::answers(profile),
+        regions: region_answers(profile),
         call_sites,
-        message_sizes: tables::answers(profile),
+        message_sizes: page::answers(profile),
         matrix: profile.matrix.iter().map(pair).collect(),
         matrix_csv: csv(&profile.matrix),
         pattern: pattern(profile),
@@ -193,4 +192,131 @@ fn pattern(profile: &Profile) -> PatternAnswer {
         collectives: profile.pattern.dots.iter().map(dot).collect(),
         messages: profile.pattern.messages.clone(),
     }
+}
+
+#[derive(Serialize)]
+pub struct RegionAnswer {
+    /// The displayed name; two regions share it if a program names a region like a level.
+    pub name: String,
+    /// `region`, or `pcontrol` for a region started by MPI_Pcontrol.
+    pub kind: &'static str,
+    /// Totals over all ranks.
+    #[serde(flatten)]
+    pub total: CountsAnswer,
+    /// None if there are no ranks.
+    pub slowest_rank: Option<u32>,
+    pub slowest_seconds: f64,
+    /// Only ranks that entered it.
+    pub ranks: Vec<RegionRankAnswer>,
+}
+
+#[derive(Serialize)]
+pub struct RegionRankAnswer {
+    pub rank: u32,
+    #[serde(flatten)]
+    pub counts: CountsAnswer,
+}
+
+#[derive(Serialize)]
+pub struct CountsAnswer {
+    pub entries: u64,
+    /// Including nested regions, summed over all threads.
+    pub seconds: f64,
+    pub mpi_seconds: f64,
+    pub mpi_share: f64,
+    pub calls: u64,
+    pub bytes_sent: u64,
+    pub bytes_received: u64,
+    /// Entries that were never left.
+    pub unclosed: u64,
+    /// Leave marks without an entry.
+    pub unopened: u64,
+}
+
+pub fn region_answers(profile: &Profile) -> Vec<RegionAnswer> {
+    profile.regions.iter().map(region_answer).collect()
+}
+
+fn region_answer(region: &Region) -> RegionAnswer {
+    let slowest = region.slowest();
+    let rank = |(rank, counts): &(u32, RegionCounts)| RegionRankAnswer {
+        rank: *rank,
+        counts: counts_answer(counts),
+    };
+    RegionAnswer {
+        name: region.name.to_string(),
+        kind: match region.name {
+            RegionName::Named(_) => "region",
+            RegionName::Level(_) => "pcontrol",
+        },
+        total: counts_answer(&region.total),
+        slowest_rank: slowest.map(|(rank, _)| rank),
+        slowest_seconds: slowest.map_or(0.0, |(_, time)| time.seconds()),
+        ranks: region.ranks.iter().map(rank).collect(),
+    }
+}
+
+fn counts_answer(counts: &RegionCounts) -> CountsAnswer {
+    CountsAnswer {
+        entries: counts.entries,
+        seconds: counts.time.seconds(),
+        mpi_seconds: counts.mpi.seconds(),
+        mpi_share: share(counts.mpi, counts.time),
+        calls: counts.calls,
+        bytes_sent: counts.sent,
+        bytes_received: counts.received,
+        unclosed: counts.unclosed,
+        unopened: counts.unopened,
+    }
+}
+
+/// Unbalanced marks: one sentence per kind, with the first region and rank.
+pub fn mark_warnings(profile: &Profile) -> Vec<String> {
+    let unclosed = mark_warning(
+        profile,
+        |counts| counts.unclosed,
+        |count| {
+            format!(
+                "{} counted up to the end of the run",
+                counted(
+                    count,
+                    "entry of a region was never closed and is",
+                    "entries of regions were never closed and are"
+                )
+            )
+        },
+    );
+    let unopened = mark_warning(
+        profile,
+        |counts| counts.unopened,
+        |count| {
+            format!(
+                "{} ignored",
+                counted(
+                    count,
+                    "exit of a region was not preceded by an entry and is",
+                    "exits of regions were not preceded by an entry and are"
+                )
+            )
+        },
+    );
+    unclosed.into_iter().chain(unopened).collect()
+}
+
+fn mark_warning(
+    profile: &Profile,
+    count: impl Fn(&RegionCounts) -> u64,
+    text: impl Fn(u64) -> String,
+) -> Option<String> {
+    let sum = profile.regions.iter().fold(0, |sum: u64, region| sum.saturating_add(count(&region.total)));
+    let first = profile.regions.iter().find(|region| count(&region.total) > 0)?;
+    let (rank, _) = first.ranks.iter().find(|(_, counts)| count(counts) > 0)?;
+    Some(format!("{}; first: {} on rank {rank}", text(sum), printable(&first.name.to_string())))
+}
+
+/// Replaces control characters: names come from the traced program and must not affect the terminal.
+pub fn printable(name: &str) -> String {
+    name.chars()
+        .map(|letter| if letter.is_control() { char::REPLACEMENT_CHARACTER } else { letter })
+        .collect()
 }

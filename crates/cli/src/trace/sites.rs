@@ -3,7 +3,7 @@
 //! A module is read from its path in the trace, or from the separate debug information that distributions install
 //! under /usr/lib/debug. Only the same build is used: another one has other lines at the same offsets.
 
-use crate::trace::tables::FunctionTotals;
+use crate::trace::page::FunctionTotals;
 use addr2line::Loader;
 use object::Object;
 use object::read::ReadCache;

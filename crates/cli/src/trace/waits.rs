@@ -3,8 +3,8 @@
 pub mod page;
 pub mod words;
 use crate::kernel::{Console, Outcome, pages};
+use crate::trace::Waits;
 use crate::trace::file::{Opened, Work, open_trace_for};
-use crate::trace::plan::Waits;
 use crate::trace::sites::{CodePlace, Named};
 use crate::trace::waits::words::WRONG_ORDER;
 use serde::Serialize;

@@ -1,7 +1,7 @@
 //! Traces as text.
 
 use crate::kernel::quoted;
-use crate::trace::{info as trace_info, show as trace_show, tables};
+use crate::trace::{info as trace_info, page, show as trace_show};
 use std::collections::BTreeSet;
 use straggler_model::Time;
 use straggler_model::units::Bytes;
@@ -153,11 +153,11 @@ pub fn show(answer: &trace_show::ShowAnswer, waits: Option<&str>) -> String {
         format!("{}{}{synthetic}\n{waits}", answer.sentence, paused(answer)),
         rank_times(answer),
         functions(answer),
-        shown(&answer.communicators, MOST_PAIRS, "communicators", tables::communicators),
-        shown(&answer.regions, MOST_ROWS, "regions", tables::regions),
-        shown(&answer.call_sites, MOST_ROWS, "call sites", tables::call_sites),
-        shown(&answer.message_sizes, MOST_ROWS, "sizes", tables::sizes),
-        shown(&answer.matrix, MOST_PAIRS, "pairs", |_| tables::largest_pairs(&answer.matrix, MOST_PAIRS)),
+        shown(&answer.communicators, MOST_PAIRS, "communicators", page::communicators),
+        shown(&answer.regions, MOST_ROWS, "regions", page::regions),
+        shown(&answer.call_sites, MOST_ROWS, "call sites", page::call_sites),
+        shown(&answer.message_sizes, MOST_ROWS, "sizes", page::sizes),
+        shown(&answer.matrix, MOST_PAIRS, "pairs", |_| page::largest_pairs(&answer.matrix, MOST_PAIRS)),
         match next {
             true => format!(
                 "Who waits for whom, and why: straggler trace waits {trace}\nWhat a change would gain: straggler \
@@ -188,12 +188,12 @@ fn shown<R>(rows: &[R], most: usize, what: &str, table: impl FnOnce(&[R]) -> Tab
 }
 
 fn rank_times(answer: &trace_show::ShowAnswer) -> String {
-    let mut table = tables::ranks(&answer.ranks[..answer.ranks.len().min(MOST_RANKS)]);
-    table.row(tables::all_ranks(answer));
+    let mut table = page::ranks(&answer.ranks[..answer.ranks.len().min(MOST_RANKS)]);
+    table.row(page::all_ranks(answer));
     table.to_string() + &rest(answer.ranks.len(), MOST_RANKS, "ranks")
 }
 
 fn functions(answer: &trace_show::ShowAnswer) -> String {
-    let table = tables::functions(&answer.functions[..answer.functions.len().min(MOST_ROWS)]);
+    let table = page::functions(&answer.functions[..answer.functions.len().min(MOST_ROWS)]);
     table.to_string() + &rest(answer.functions.len(), MOST_ROWS, "functions")
 }

@@ -1,17 +1,21 @@
-//! The files of a training job.
+//! Files of training jobs: read, converted to traces, and generated with known faults.
 
 use crate::kernel::exit::{Wanted, mistaken, unreadable};
-use crate::kernel::{Failure, Outcome};
-use crate::training::plan::TableFormat;
+use crate::kernel::{Console, Failure, Outcome};
+use crate::training::{Convert, Generate, JobFormat, TableFormat};
+use serde::Serialize;
+use std::fs::File;
+use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use straggler_model::units::Bytes;
-use straggler_report::numbers::counted;
-use straggler_report::replace_file;
+use straggler_report::numbers::{counted, grouped, seconds};
+use straggler_report::{TemporaryFolder, replace_file};
 use straggler_trace::Trace;
-use straggler_training::locations::Places;
+use straggler_training::locations::{self, Places};
+use straggler_training::synthetic::{Synthetic, rows};
 use straggler_training::{
-    Job, Meta, ReadError, Row, Sizes, Table, TableError, locations, read_job, read_tables, write_csv,
-    write_parquet,
+    Job, Kineto, Meta, ReadError, Row, Size, Sizes, Table, TableError, read_job, read_tables, trace,
+    write_csv, write_parquet,
 };
 
 /// Reads a job in any supported format.
@@ -118,4 +122,175 @@ pub fn differs(meta: &Meta, dp_ranks: u32, stages: u32) -> Option<String> {
         counted(meta.dp.into(), "data-parallel rank", "data-parallel ranks"),
         counted(meta.pp.into(), "stage", "stages"),
     ))
+}
+
+#[derive(Serialize)]
+struct TrainingConvertAnswer {
+    output: String,
+    ranks: u64,
+    calls: u64,
+    seconds: f64,
+    /// None for jobs that consist of single kernels, each with its own size.
+    activations_bytes: Option<u64>,
+    gradients_bytes: Option<u64>,
+    /// Whether either size was estimated from transfer times, and which.
+    guessed: bool,
+    activations_guessed: bool,
+    gradients_guessed: bool,
+    synthetic: bool,
+    warnings: Vec<String>,
+}
+
+pub fn convert(typed: &Convert, console: &Console) -> Outcome<()> {
+    let job = job(&typed.files)?;
+    if !job.is_table() && (typed.activations.is_some() || typed.gradients.is_some()) {
+        return Err(Failure::bad_input(
+            "the job consists of single kernels, each with its own size: remove --activations and --gradients",
+        ));
+    }
+    let known = Sizes::new(&job);
+    let sizes = Sizes {
+        activations: typed.activations.map_or(known.activations, Size::known),
+        gradients: typed.gradients.map_or(known.gradients, Size::known),
+    };
+    let trace = trace(&job, sizes).map_err(Failure::bad_input_of)?;
+    straggler_trace::format::save::save(&trace, &typed.output).map_err(|fault| {
+        Failure::bad_input(format!("{} cannot be written: {fault}; use another -o", typed.output.display()))
+    })?;
+    let calls = || trace.ranks.iter().flat_map(|rank| &rank.calls);
+    let answer = TrainingConvertAnswer {
+        output: typed.output.display().to_string(),
+        ranks: trace.ranks.len() as u64,
+        calls: calls().count() as u64,
+        seconds: calls().map(|call| call.exit.seconds()).fold(0.0, f64::max),
+        activations_bytes: job.is_table().then_some(sizes.activations.bytes),
+        gradients_bytes: job.is_table().then_some(sizes.gradients.bytes),
+        guessed: sizes.activations.is_guessed || sizes.gradients.is_guessed,
+        activations_guessed: sizes.activations.is_guessed,
+        gradients_guessed: sizes.gradients.is_guessed,
+        synthetic: job.synthetic,
+        warnings: job.notes.clone(),
+    };
+    if console.json {
+        return console.print_json(&answer);
+    }
+    answer.warnings.iter().for_each(|warning| console.warn(warning));
+    let size = |size: Size| {
+        format!("{}{}", Bytes(size.bytes), if size.is_guessed { " (guessed at 25 GB/s)" } else { "" })
+    };
+    let sent = match job.is_table() {
+        true => format!(
+            "A microbatch sends {} from stage to stage; a stage has {} of gradients.",
+            size(sizes.activations),
+            size(sizes.gradients)
+        ),
+        false => format!("Note: {}.", GUESSED_IF_UNKNOWN),
+    };
+    console.print(&format!(
+        "{}: a trace of {}, {} and {}. {sent}\nSimulate it with: straggler simulate {} --copies 16 --network slingshot-11\n",
+        answer.output,
+        counted(answer.ranks, "rank", "ranks"),
+        counted(answer.calls, "call", "calls"),
+        seconds(answer.seconds),
+        answer.output
+    ))
+}
+
+#[derive(Serialize)]
+struct GenerateAnswer {
+    file: String,
+    files: u32,
+    rows: u64,
+    workers: u32,
+    steps: u32,
+    synthetic: bool,
+}
+
+/// More rows than this take several gigabytes of memory.
+const MOST_ROWS: u64 = 50_000_000;
+
+pub fn generate(typed: &Generate, seed: u64, console: &Console) -> Outcome<()> {
+    let mut of = Synthetic {
+        dp: typed.dp,
+        pp: typed.pp,
+        vpp: typed.vpp,
+        microbatches: typed.microbatches,
+        steps: typed.steps,
+        last_stage: typed.last_stage,
+        lengths: typed.lengths,
+        jitter: typed.jitter,
+        seed,
+        ..Synthetic::default()
+    };
+    let rank = |dp_rank: u32, stage: u32| {
+        (dp_rank < typed.dp && stage < typed.pp).then(|| stage * typed.dp + dp_rank)
+    };
+    for fault in typed.faults.iter() {
+        let fault = fault.in_job(rank).map_err(Failure::usage)?;
+        of.add(&fault).map_err(|error| Failure::usage(error.to_string()))?;
+    }
+    of.check().map_err(|error| Failure::usage(error.to_string()))?;
+    let workers = u64::from(of.dp) * u64::from(of.pp);
+    let a_worker = 6 * u64::from(of.vpp) * u64::from(of.microbatches) + 7;
+    let expected = workers.saturating_mul(u64::from(of.steps)).saturating_mul(a_worker);
+    if expected > MOST_ROWS {
+        return Err(Failure::usage(format!(
+            "{} operations are too many: reduce --steps, --dp, --pp or --microbatches, to {} at most",
+            grouped(expected),
+            grouped(MOST_ROWS)
+        )));
+    }
+    let rows = rows(&of);
+    let files = match typed.to {
+        JobFormat::Table => {
+            write(&rows, &typed.output)?;
+            1
+        }
+        JobFormat::Kineto => kineto(&rows, &typed.output, false)?,
+        JobFormat::KinetoGz => kineto(&rows, &typed.output, true)?,
+    };
+    let answer = GenerateAnswer {
+        file: typed.output.display().to_string(),
+        files,
+        rows: rows.len() as u64,
+        workers: of.dp * of.pp,
+        steps: of.steps,
+        synthetic: true,
+    };
+    if console.json {
+        return console.print_json(&answer);
+    }
+    console.print(&format!(
+        "{}: a synthetic job of {} and {}, {}.\nView it with: straggler training show {}\n",
+        answer.file,
+        counted(workers, "worker", "workers"),
+        counted(u64::from(of.steps), "step", "steps"),
+        counted(answer.rows, "operation", "operations"),
+        answer.file
+    ))
+}
+
+/// Writes one file per rank into a new folder, which appears when all are written, and returns their number. The folder
+/// must not exist: other files in it would be read as ranks of the job.
+fn kineto(rows: &[Row], folder: &Path, packed: bool) -> Outcome<u32> {
+    if folder.exists() {
+        let name = folder.display();
+        return Err(Failure::bad_input(format!("{name} already exists: use another -o")));
+    }
+    let failed = |fault: std::io::Error| {
+        Failure::bad_input(format!("{}: cannot be written: {fault}", folder.display()))
+    };
+    let unfinished = TemporaryFolder::beside(folder).map_err(failed)?;
+    let job = Kineto::new(rows, true);
+    let mut files = 0;
+    for rank in job.ranks() {
+        let end = if packed { ".gz" } else { "" };
+        let file = File::create(unfinished.path().join(format!("rank-{rank}.json{end}"))).map_err(failed)?;
+        let mut out = BufWriter::with_capacity(1 << 18, file);
+        let written = if packed { job.write_packed(rank, &mut out) } else { job.write(rank, &mut out) };
+        written.and_then(|()| out.flush()).map_err(failed)?;
+        files += 1;
+    }
+    unfinished.persist(folder).map_err(failed)?;
+    Ok(files)
 }

@@ -1,8 +1,7 @@
 //! The analysis of a training job as text.
 
 use crate::training::cost::Cost;
-use crate::training::tables;
-use crate::training::tables::{FEW, excess};
+use crate::training::page::{self, FEW, excess};
 use straggler_report::numbers::{counted, longer, longer_than, percent, seconds, slowdown_interval};
 use straggler_training::exact::{Answers, Cause, CauseKind, Distrust, Split};
 use straggler_training::{Job, phrases};
@@ -373,11 +372,11 @@ pub fn summary(job: &Job, answers: &Answers, cost: &Cost, details: bool) -> Stri
     if answers.causes.len() > 1 {
         text.push_str(&format!("\n{DO_NOT_ADD_UP}\n"));
     }
-    text.push_str(&format!("\n{}", tables::parts(answers, true)));
-    text.push_str(&format!("\n{}", tables::workers(answers, tables::SHOWN)));
+    text.push_str(&format!("\n{}", page::parts(answers, true)));
+    text.push_str(&format!("\n{}", page::workers(answers, page::SHOWN)));
     if details {
-        text.push_str(&format!("\n{}", tables::breakdown(answers, tables::SHOWN)));
-        text.push_str(&format!("\n{}", tables::curve(&answers.curve)));
+        text.push_str(&format!("\n{}", page::breakdown(answers, page::SHOWN)));
+        text.push_str(&format!("\n{}", page::curve(&answers.curve)));
         if answers.curve.iter().any(|point| point.share_saved.is_some_and(|saved| saved > MORE_THAN_ALL)) {
             text.push_str(
                 "More than 100 %: workers that are not fixed are faster than the ideal, which divides work \

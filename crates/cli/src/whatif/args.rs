@@ -3,10 +3,10 @@
 use crate::kernel::typed::{RankRanges, TimeRange, noise, text};
 use crate::latency::drawn::LatencyOptions;
 use crate::report::ReportOption;
-use crate::trace::reading::ReadingOptions;
-use crate::training::args::JobChanges;
+use crate::trace::file::ReadingOptions;
+use crate::training::JobChanges;
 use crate::training::faults::who_help;
-use crate::whatif::given::Given;
+use crate::whatif::plan::Given;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 use std::str::FromStr;

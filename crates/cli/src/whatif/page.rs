@@ -3,7 +3,7 @@
 use crate::kernel::{command_line, pages};
 use crate::trace::waits::page::{Run, Shown, beside};
 use crate::whatif::answer::{HypothesisAnswer, WhatIfAnswer};
-use crate::whatif::{Results, tables, words};
+use crate::whatif::{Results, words};
 use straggler_report::numbers::{grouped, seconds, slowdown};
 use straggler_report::page::{Axis, Bar, Bars, Chart, Page, Section, Unit};
 use straggler_trace::Trace;
@@ -19,13 +19,13 @@ pub fn page(answer: &WhatIfAnswer, results: &Results) -> Page {
     if sorted.len() > 1 {
         gains.add(gain_bars(answer, &sorted, &command));
     }
-    let runs = tables::runs(answer, &sorted).titled("Runs", &command);
+    let runs = words::runs(answer, &sorted).titled("Runs", &command);
     gains.add(runs.with_note("Computation, waiting and MPI are summed over all ranks."));
     let mut waits = Section::new("Waits");
-    let patterns = tables::patterns(answer, &sorted).titled("Wait states", &command);
+    let patterns = words::patterns(answer, &sorted).titled("Wait states", &command);
     waits.add(patterns.with_note("Time summed over all ranks."));
     if sorted.iter().any(|one| !one.decisions.is_empty()) {
-        waits.add(tables::decisions(&sorted).titled("Decisions that differ from the trace", &command));
+        waits.add(words::decisions(&sorted).titled("Decisions that differ from the trace", &command));
     }
     let mut sections = vec![gains, waits];
     sections.extend(when(answer, results, &command));

@@ -1,13 +1,13 @@
-//! The answer of `straggler whatif` as text.
+//! The answer of `straggler whatif` as text, and its tables, which the page shares.
 
 use crate::kernel::{Exit, Failure};
 use crate::simulate::stuck::circle;
-use crate::whatif::answer::{EfficiencyAnswer, HypothesisAnswer, WhatIfAnswer};
-use crate::whatif::tables;
+use crate::whatif::answer::{EfficiencyAnswer, HypothesisAnswer, RunWaits, WhatIfAnswer};
 use straggler_analysis::whatif::Hang;
 use straggler_analysis::whatif::scenario::HangingCall;
 use straggler_analysis::whatif::search::MOST_TOGETHER;
 use straggler_report::numbers::{counted, grouped, longer, longer_than, percent, seconds};
+use straggler_report::{Cell, Columns, Table};
 
 pub fn summary(answer: &WhatIfAnswer) -> String {
     let sorted = answer.sorted();
@@ -39,7 +39,7 @@ pub fn summary(answer: &WhatIfAnswer) -> String {
             names.join("; ")
         );
     }
-    let (runs, patterns) = (tables::runs(answer, &sorted), tables::patterns(answer, &sorted));
+    let (runs, patterns) = (runs(answer, &sorted), patterns(answer, &sorted));
     let waits = if patterns.is_empty() { "No rank waits for another.".into() } else { patterns.to_string() };
     let summed = "  computation, waiting and MPI are summed over all ranks";
     format!("{text}\n\n{runs}{summed}\n\n{}{after}\n", waits.trim_end())
@@ -164,4 +164,74 @@ pub fn hangs(what: &str, hang: &Hang) -> Failure {
     }
     text += "\nnumbers count the calls of the changed run";
     Failure::new(Exit::Stuck, anyhow::Error::msg(text))
+}
+
+/// Hypotheses with a separate column.
+const MOST_COLUMNS: usize = 3;
+
+#[derive(Clone, Copy)]
+struct TitledRun<'a> {
+    name: &'a str,
+    ps: u64,
+    gain: Option<f64>,
+    waits: &'a RunWaits,
+    /// Decisions that differ from the trace.
+    decided: Option<u64>,
+}
+
+/// The measured run, the baseline and the hypotheses side by side, the largest gain first.
+pub fn runs(answer: &WhatIfAnswer, sorted: &[&HypothesisAnswer]) -> Table {
+    let of = |name, ps, waits| TitledRun { name, ps, gain: None, waits, decided: None };
+    let own = answer.identity_decisions.iter().map(|decision| decision.count).sum();
+    let measured = of("measured", answer.measured_ps, &answer.waits.measured);
+    let identity =
+        TitledRun { decided: Some(own), ..of("baseline", answer.identity_ps, &answer.waits.identity) };
+    let hypotheses = sorted.iter().map(|one| TitledRun {
+        name: &one.hypothesis,
+        ps: one.hypothesis_ps,
+        gain: Some(one.gain),
+        waits: &one.waits,
+        decided: Some(one.decisions_changed),
+    });
+    let replayed = answer.replayed.as_ref().map(|run| of("replayed", run.replayed_ps, &run.waits));
+    Columns::over([measured, identity].into_iter().chain(hypotheses).chain(replayed))
+        .text("run", |run| run.name)
+        .number("time", |run| Cell::seconds(run.ps as f64 * 1e-12))
+        .number("change", |run| run.gain.map(|gain| Cell::slowdown(-gain)))
+        .number("computation", |run| Cell::seconds(run.waits.computation_seconds))
+        .number("waiting", |run| Cell::seconds(run.waits.waiting_seconds))
+        .number("other MPI time", |run| Cell::seconds(run.waits.communication_seconds))
+        .number("decisions that differ", |run| run.decided.map(Cell::count))
+        .build()
+}
+
+/// Patterns that occur in any of the runs.
+pub fn patterns(answer: &WhatIfAnswer, sorted: &[&HypothesisAnswer]) -> Table {
+    let shown = &sorted[..sorted.len().min(MOST_COLUMNS)];
+    let mut runs: Vec<(String, &RunWaits)> =
+        vec![("measured".into(), &answer.waits.measured), ("baseline".into(), &answer.waits.identity)];
+    runs.extend((1..).zip(shown).map(|(number, one)| match sorted.len() {
+        1 => ("hypothesis".into(), &one.waits),
+        _ => (format!("{number}. {}", one.hypothesis), &one.waits),
+    }));
+    runs.extend(answer.replayed.as_ref().map(|run| ("replayed".into(), &run.waits)));
+    let names = answer.waits.measured.patterns.iter().map(|one| one.pattern);
+    let occurs = |name: &&str| runs.iter().any(|(_, run)| run.seconds_of(name) > 0.0);
+    let named = Columns::over(names.filter(occurs))
+        .text("waits", |name| name.replace("nxn", "NxN").replace('_', " "));
+    let of_run = |columns: Columns<&'static str>, (title, run): (String, &RunWaits)| {
+        columns.number(title, |name| Cell::seconds(run.seconds_of(name)))
+    };
+    named.each(runs, of_run).build()
+}
+
+pub fn decisions(sorted: &[&HypothesisAnswer]) -> Table {
+    let rows = sorted.iter().flat_map(|&one| one.decisions.iter().map(move |decision| (one, decision)));
+    Columns::over(rows)
+        .text("run", |(one, _)| &one.hypothesis)
+        .number("rank", |(_, decision)| Cell::id(decision.rank))
+        .text("function", |(_, decision)| decision.function)
+        .text("what", |(_, decision)| decision.kind.replace('_', " "))
+        .number("count", |(_, decision)| Cell::count(decision.count))
+        .build()
 }

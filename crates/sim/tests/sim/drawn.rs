@@ -288,9 +288,7 @@ fn replicas_draw_anew() {
         cycles: 1,
         compute: Time::ZERO,
     };
-    let replicas = |threads| {
-        Replicas::new(simulation.clone(), threads).makespans(&workload, 0..6).unwrap()
-    };
+    let replicas = |threads| Replicas::new(simulation.clone(), threads).makespans(&workload, 0..6).unwrap();
     assert_eq!(replicas(1), replicas(3));
     let different: std::collections::BTreeSet<Time> = replicas(1).into_iter().collect();
     assert!(different.len() > 3, "{different:?}");

@@ -1,22 +1,23 @@
 //! The page of a cluster: map, ranking, and the gain from replacing the worst nodes.
 
+use crate::assess::nodes::Report;
 use crate::assess::nodes::findings::{unit, units};
-use crate::assess::nodes::tables::{order, remark, replaced};
-use crate::assess::nodes::{Report, tables};
 use crate::kernel::command_line;
 use crate::kernel::pages::{self, Finding, FindingKind};
-use straggler_analysis::nodes::Unit;
+use straggler_analysis::nodes::outliers::Kind;
+use straggler_analysis::nodes::{Gain, Unit};
 use straggler_model::Time;
-use straggler_report::numbers::{grouped, longer, slowdown};
+use straggler_report::numbers::{grouped, longer, significant, slowdown};
 use straggler_report::page::{Axis, Bar, Bars, Chart, Heat, Page, Section, Unit as Of};
-use straggler_report::{Cell, Columns};
+use straggler_report::{Cell, Columns, Table};
 
 /// Most bars of a chart.
 const MOST_BARS: usize = 20;
 
 pub fn page(report: &Report, findings: &[Finding]) -> Page {
     let command = command_line();
-    let mut sections = vec![map(report, &command), ranking(report, &command), gains(report, &command)];
+    let mut sections =
+        vec![map(report, &command), ranking_chart(report, &command), gains_chart(report, &command)];
     sections.extend(moments(report, &command));
     let nodes = units(report, report.cluster.nodes.len());
     let mut page = pages::page(
@@ -85,7 +86,7 @@ fn by_core(report: &Report, rows: Vec<f64>) -> Heat {
     }
 }
 
-fn ranking(report: &Report, command: &str) -> Section {
+fn ranking_chart(report: &Report, command: &str) -> Section {
     let mut section = Section::new("Ranking");
     let Some(scale) = report.costs.scales.last() else { return section };
     section.text.push(format!(
@@ -105,12 +106,12 @@ fn ranking(report: &Report, command: &str) -> Section {
     };
     let title = format!("Waits at {} processes", grouped(scale.processes));
     section.add(Chart::new(title, command, plot));
-    let ranking = tables::ranking(report, usize::MAX);
+    let ranking = ranking(report, usize::MAX);
     section.add(ranking.titled(units(report, report.cluster.nodes.len()), command));
     section
 }
 
-fn gains(report: &Report, command: &str) -> Section {
+fn gains_chart(report: &Report, command: &str) -> Section {
     let mut section = Section::new("What to replace, what to remove");
     section.text.push(format!(
         "Simulated: the median over pairs of runs with the same random draws, and its interval. A {} is \
@@ -161,4 +162,101 @@ fn moments(report: &Report, command: &str) -> Option<Section> {
         .build();
     section.add(table.titled("Coincidences", command));
     Some(section)
+}
+
+/// The nodes, or the cores of one node, in the order of the largest scale.
+pub fn ranking(report: &Report, most: usize) -> Table {
+    let order = order(report).iter().enumerate().take(most);
+    let rows = order.filter_map(|(row, &node)| Some((row, node, report.summaries.get(node)?)));
+    Columns::over(rows)
+        .number("row", |(row, _, _)| Cell::count(row))
+        .page_only()
+        .text(unit(report), |(_, _, node)| &node.name)
+        .number("cores", |(_, _, node)| Cell::count(node.cores))
+        .number("lost per second", |(_, _, node)| Cell::seconds(node.lost))
+        .text("most to", |(_, _, node)| node.largest_source().map(|source| &source.name))
+        .number("time taken", |(_, _, node)| node.largest_source().map(|source| Cell::seconds(source.lost)))
+        .page_only()
+        .each(&report.costs.scales, |columns, scale| {
+            columns.number(format!("wait at {}", grouped(scale.processes)), |(_, node, _)| {
+                Cell::seconds(scale.waits_ps.get(node).copied().unwrap_or(0.0) * 1e-12)
+            })
+        })
+        .number("iteration", |(_, _, node)| Cell::seconds(node.iteration_ps * 1e-12))
+        .text("", |(_, node, _)| remark(report, node))
+        .on_page_called("remark")
+        .build()
+}
+
+/// The gains from replacing and removing at each scale.
+pub fn gains(report: &Report) -> Table {
+    let mut table = Table::new("", &["", "#processes", "#speedup", "#remaining slowdown"]);
+    for scale in &report.costs.scales {
+        let processes = || Cell::count(scale.processes);
+        table.row([
+            "(with all noise)".into(),
+            processes(),
+            Cell::default(),
+            Cell::slowdown(scale.slowdown.median),
+        ]);
+        let mut row = |what: String, gain: &Gain| {
+            let [times, low, high] = [gain.times, gain.low, gain.high].map(significant);
+            let times = Cell::number(format!("{times} [{low}, {high}]"), gain.times);
+            table.row([what.into(), processes(), times, Cell::slowdown(gain.slowdown.median)]);
+        };
+        scale.replaced.iter().for_each(|gain| row(replaced(report, gain), gain));
+        for removal in &scale.removals {
+            row(format!("{} without {}", removal.gain.nodes.join(""), removal.source), &removal.gain);
+        }
+    }
+    table
+}
+
+/// The ranking at the largest scale.
+pub fn order(report: &Report) -> &[usize] {
+    report.costs.scales.last().map_or(&[], |scale| &scale.order)
+}
+
+/// The remark on a node next to its numbers.
+pub fn remark(report: &Report, node: usize) -> String {
+    let outlier =
+        report.outliers.nodes.iter().find(|outlier| outlier.node == node).map(|outlier| match outlier.kind {
+            Kind::Noisier => "noisier",
+            Kind::Quieter => "quieter",
+            Kind::Different => "different",
+        });
+    let slow = report.speeds.slow.iter().any(|slow| slow.node == node).then_some("slow");
+    outlier.into_iter().chain(slow).collect::<Vec<_>>().join(", ")
+}
+
+/// "the worst 2 nodes replaced".
+pub fn replaced(report: &Report, gain: &Gain) -> String {
+    match (gain.nodes.len(), report.cluster.unit) {
+        (1, _) => format!("{} replaced", gain.nodes.join("")),
+        (count, Unit::Node) => format!("the worst {count} nodes replaced"),
+        (count, Unit::Core) => format!("the worst {count} cores replaced"),
+    }
+}
+
+/// Most nodes in the table on the console; the page has all.
+const MOST_NODES: usize = 20;
+
+pub fn summary(report: &Report, findings: &[Finding]) -> String {
+    let mut text = FindingKind::Verdict.select(findings).join("\n");
+    text += &format!(
+        "\n\nThe {}s, sorted by how long an allreduce waits for them\n\n{}",
+        unit(report),
+        ranking(report, MOST_NODES)
+    );
+    let left = report.cluster.nodes.len().saturating_sub(MOST_NODES);
+    if left > 0 {
+        text += &format!("  {left} more are in assess.json and in report.html\n");
+    }
+    text += &format!("\nGain from replacing and removing\n\n{}", gains(report));
+    let notes = FindingKind::Note.select(findings);
+    if !notes.is_empty() {
+        text += "\nNotes\n";
+        notes.iter().for_each(|note| text += &format!("  - {note}\n"));
+    }
+    text
 }

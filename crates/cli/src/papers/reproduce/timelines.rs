@@ -4,7 +4,7 @@ use crate::kernel::{Failure, Outcome, interrupt};
 use crate::papers::reproduce::comparison::{Comparison, Quantity};
 use crate::papers::reproduce::studies::Description;
 use crate::papers::reproduce::{Findings, Setting, Size, Work};
-use crate::simulate::timeline;
+use crate::simulate::page::timeline_chart;
 use straggler_model::{Network, Rank, Time};
 use straggler_noise::{Injection, Phases, Source, Waveform, Who};
 use straggler_report::page::Chart;
@@ -69,7 +69,7 @@ fn named(operation: Operation, algorithm: &str) -> Outcome<Algorithm> {
 }
 
 fn chart(title: &str, timeline: &Timeline, setting: &Setting<'_>) -> Chart {
-    Chart { title: title.into(), ..timeline::chart(timeline, &setting.command, false) }
+    Chart { title: title.into(), ..timeline_chart(timeline, &setting.command, false) }
 }
 
 fn microseconds(time: Time) -> f64 {

@@ -1,7 +1,7 @@
 //! A changed job as text.
 
 use crate::kernel::{command_line, pages};
-use crate::training::tables::excess;
+use crate::training::page::excess;
 use crate::training::whatif::{Quantiles, TrainingWhatIfAnswer};
 use std::path::Path;
 use straggler_model::Time;

@@ -1,9 +1,8 @@
 //! The published analysis of a training job.
 
 use crate::kernel::{Console, Failure, Outcome};
-use crate::training::args::Show;
-use crate::training::tables::excess;
-use crate::training::{file, words};
+use crate::training::page::excess;
+use crate::training::{Show, file, words};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt::Display;
