@@ -17,18 +17,13 @@ pub use crate::assess::subject::Subject;
 use crate::assess::target::{Kind, Program, Target};
 use crate::kernel::devices::{self, GpuAnswer, threads};
 use crate::kernel::gates::{Checked, LimitAnswer};
-use crate::kernel::memory::seconds_for;
-use crate::kernel::meter::Stages;
 use crate::kernel::pages::{Finding, FindingKind};
-use crate::kernel::{Console, Exit, Failure, Orderly, Outcome, command_line, interrupt, quoted};
+use crate::kernel::prelude::*;
+use crate::kernel::{memory::seconds_for, meter::Stages};
 use crate::network::NetworkAnswer;
 use crate::simulate::stuck::stuck_failure;
-use serde::Serialize;
-use std::path::{Path, PathBuf};
-use std::time::Instant;
 use straggler_analysis::assess::{AssessAnswer, AssessError, Effort, Question, Stage, TimeLimit};
 use straggler_model::path_text::path_of;
-use straggler_report::numbers::grouped;
 use straggler_sim::{Accelerator, Replicas, Simulation, Workload};
 
 /// All results and their inputs.

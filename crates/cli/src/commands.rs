@@ -2,17 +2,13 @@
 
 use crate::args::{Cli, Command, Common};
 use crate::kernel::devices::{self, use_threads};
-use crate::kernel::memory::Demand;
-use crate::kernel::{Check, Console, Outcome, Valid, interrupt};
-use crate::latency::LatencyCommand;
-use crate::noise::NoiseCommand;
+use crate::kernel::{Check, Console, Outcome, Valid, interrupt, memory::Demand};
+use crate::latency::{self, LatencyCommand};
+use crate::noise::{self, NoiseCommand};
 use crate::papers::{PapersCommand, redundancy, reproduce, resample};
-use crate::tools::slurm_script::plan::JobKind;
-use crate::tools::{self, ToolsCommand, bench, plot, slurm_script};
-use crate::trace::TraceCommand;
-use crate::{
-    assess, latency, network, noise, report, schedule, serve, show, simulate, study, trace, training, whatif,
-};
+use crate::tools::{self, ToolsCommand, bench, plot, slurm_script, slurm_script::plan::JobKind};
+use crate::trace::{self, TraceCommand};
+use crate::{assess, network, report, schedule, serve, show, simulate, study, training, whatif};
 
 /// Work that is ready to be done: its options are valid.
 pub type Ready = Box<dyn FnOnce(&Console) -> Outcome<()>>;

@@ -1,5 +1,5 @@
-//! What all commands share: exit codes, output, limits, typed values, progress. The names that most commands need are
-//! re-exported here.
+//! What all commands share: exit codes, output, limits, typed values, progress. The names that most files need are in
+//! the [`prelude`], the only module that is imported with `*`.
 
 pub mod console;
 pub mod defaults;
@@ -19,3 +19,20 @@ pub use interrupt::Orderly;
 pub use meter::Meter;
 pub use pages::{command_line, quoted, refuse_missing_folder, refuse_unwritable};
 pub use typed::{Check, Valid};
+
+/// What a command needs to take arguments, to fail, and to print numbers, tables, pages and JSON.
+pub mod prelude {
+    pub use super::exit::unreadable;
+    pub use super::{Check, Console, Exit, Failure, Meter, Orderly, Outcome, Valid};
+    pub use super::{
+        command_line, interrupt, pages, quoted, refuse_missing_folder, refuse_unwritable, to_json,
+    };
+    pub use clap::{Args, Subcommand, ValueEnum};
+    pub use serde::{Deserialize, Serialize};
+    pub use std::path::{Path, PathBuf};
+    pub use std::time::Instant;
+    pub use straggler_model::{Time, units::Bytes};
+    pub use straggler_report::numbers::{counted, grouped, memory, percent, seconds, significant};
+    pub use straggler_report::page::{Axis, Chart, Page, Section, Unit};
+    pub use straggler_report::{Cell, Columns, Table, replace_file};
+}

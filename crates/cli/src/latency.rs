@@ -7,17 +7,12 @@ pub mod file;
 pub mod measure;
 pub mod page;
 pub mod words;
-use crate::kernel::{Check, Console, Failure, Outcome, Valid};
-use crate::latency::compare::Compare;
-use crate::latency::diagnose::Diagnose;
+
+use crate::kernel::prelude::*;
 use crate::latency::measure::{Measure, MeasureLatencyAnswer};
-use crate::papers::resample::Resample;
-use clap::{Args, Subcommand};
-use serde::Serialize;
-use std::path::{Path, PathBuf};
+use crate::{latency::compare::Compare, latency::diagnose::Diagnose, papers::resample::Resample};
 use straggler_model::latency::{LatencyError, Measurement, write};
 use straggler_model::units::TimeUnit;
-use straggler_report::numbers::counted;
 
 const EXAMPLES: &str = "\
 EXAMPLES

@@ -1,19 +1,14 @@
 //! `straggler network`: presets, and the sources of their numbers.
 //! And networks as other commands take them: by name, by parameters, from a file, or fitted from a trace.
 
+use crate::kernel::prelude::*;
 use crate::kernel::typed::text;
-use crate::kernel::{Console, Failure, Outcome};
-use clap::{Args, Subcommand};
-use serde::{Deserialize, Serialize};
 use std::fmt::Write as _;
-use std::path::PathBuf;
 use straggler_analysis::predict::{Fit, fit};
 use straggler_analysis::study::FIT;
 use straggler_model::network::{Factor, Level, Parameter, PerByte, Preset, find_preset, presets};
 use straggler_model::units::{limit_in_words, per_byte, write_limit, write_per_byte, write_time};
 use straggler_model::{Link, Network};
-use straggler_report::numbers::counted;
-use straggler_report::{Columns, replace_file};
 use straggler_trace::Trace;
 
 const EXAMPLES: &str = "\

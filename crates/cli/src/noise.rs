@@ -11,18 +11,11 @@ pub mod show;
 pub mod words;
 
 use crate::kernel::gates::{ChecksOption, LimitsOption, limits_help};
+use crate::kernel::prelude::*;
 use crate::kernel::typed::{noise, text};
-use crate::kernel::{Console, Exit, Failure, Outcome, Valid};
-use crate::noise::measure::Measure;
-use crate::report::ReportOption;
-use clap::{Args, Subcommand};
-use serde::Serialize;
-use std::path::PathBuf;
-use straggler_model::Time;
+use crate::{noise::measure::Measure, report::ReportOption};
 use straggler_noise::NoiseSpec;
 use straggler_noise::signature::{Arrivals, BuiltIn, SignatureSource};
-use straggler_report::Table;
-use straggler_report::numbers::percent;
 
 /// The metrics of a noise recording, the same wherever one is judged.
 macro_rules! noise_metrics_help {
@@ -187,7 +180,7 @@ pub fn run(command: &Valid<NoiseCommand>, seed: u64, console: &Console) -> Outco
 /// The label of all of them, in every form of the answer.
 const LABEL: &str = "synthesised, not measured";
 
-pub fn list(name: Option<&str>, console: &Console) -> Outcome<()> {
+fn list(name: Option<&str>, console: &Console) -> Outcome<()> {
     let Some(name) = name else { return all(console) };
     let built_in = BuiltIn::find(name).map_err(|fault| Failure::new(Exit::Usage, fault))?;
     if console.json {

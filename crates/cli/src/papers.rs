@@ -5,9 +5,8 @@ pub mod redundancy;
 pub mod reproduce;
 pub mod resample;
 
-use crate::papers::redundancy::RedundancyArgs;
-use crate::papers::reproduce::Reproduce;
-use clap::{Args, Subcommand};
+use crate::kernel::prelude::*;
+use crate::{papers::redundancy::RedundancyArgs, papers::reproduce::Reproduce};
 
 const EXAMPLES: &str = "\
 EXAMPLES

@@ -2,28 +2,18 @@
 //! They are recognised by their first bytes and their names, and read with the matching reader.
 
 pub mod search;
-use crate::kernel::exit::{Kind, unreadable};
-use crate::kernel::typed::path;
-use crate::kernel::{
-    Check, Console, Failure, Outcome, Valid, command_line, interrupt, pages, refuse_unwritable,
-};
-use crate::latency::diagnose::page as diagnose_page;
-use crate::noise::file;
-use crate::noise::page::Subject;
+
+use crate::kernel::prelude::*;
 use crate::report::search::{Search, Skipped};
-use crate::simulate::page;
 use crate::study::file::{PAGE, RESULTS};
-use crate::study::page as study_page;
-use crate::{trace, training};
-use clap::Args;
-use serde::Serialize;
+use crate::{
+    kernel::exit::Kind, kernel::typed::path, latency::diagnose::page as diagnose_page, noise::file,
+    noise::page::Subject, simulate::page, study::page as study_page, trace, training,
+};
 use std::fs::File;
 use std::io::{BufReader, Read};
-use std::path::{Path, PathBuf};
 use straggler_formats::chrome;
 use straggler_noise::format::{self, FormatOptions};
-use straggler_report::numbers::{counted, memory};
-use straggler_report::page::Page;
 use straggler_training::holds_job;
 
 const EXAMPLES: &str = "\

@@ -3,21 +3,15 @@
 pub mod args;
 pub mod catalogue;
 pub mod prove;
+
 use crate::kernel::memory::free_disk_bytes;
-use crate::kernel::{Check, Console, Exit, Failure, Outcome, Valid, quoted, refuse_missing_folder};
+use crate::kernel::prelude::*;
 use crate::schedule::args::{CheckSchedule, Convert, Generate, ScheduleCommand};
 use crate::simulate::collective::{self, CollectiveRequest};
 use crate::simulate::workload::{self, ApplicationRequest};
-use serde::Serialize;
-use std::path::Path;
-use straggler_model::Time;
-use straggler_model::units::Bytes;
-use straggler_report::numbers::{counted, grouped, memory};
-use straggler_report::{Table, replace_file};
 use straggler_schedule::goal::{Format, Loaded, Written, binary, read_path, stream, text_write};
-use straggler_schedule::summary::Summary;
 use straggler_schedule::validate::{Finding, Severity, validate};
-use straggler_schedule::{Graph, Script};
+use straggler_schedule::{Graph, Script, summary::Summary};
 
 impl Check for ScheduleCommand {
     fn check(&self) -> Outcome<()> {

@@ -8,18 +8,13 @@
 //! server (so that a foreign site whose name resolves to 127.0.0.1 gets nothing), and the URL must contain the token:
 //! 128 random bits, compared in constant time.
 
-use crate::kernel::typed::count;
-use crate::kernel::{Console, Failure, Outcome, interrupt};
-use crate::report::search::Search;
-use clap::Args;
-use serde::Serialize;
-use std::collections::BTreeMap;
+use crate::kernel::prelude::*;
+use crate::{kernel::typed::count, report::search::Search};
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::{collections::BTreeMap, time::Duration};
 
 /// Most open connections. One more closes the oldest connection that has sent no request yet; if all are being
 /// answered, the new one is rejected.

@@ -2,12 +2,11 @@
 
 use crate::args::{Cli, Common, definition};
 use crate::commands::{Ready, validate};
-use crate::kernel::exit::{Kind, unreadable};
-use crate::kernel::{Failure, Outcome, quoted};
+use crate::kernel::exit::Kind;
+use crate::kernel::prelude::*;
+use clap::FromArgMatches;
 use clap::error::{ContextKind, ContextValue};
-use clap::{Args, FromArgMatches};
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
 use straggler_model::{Network, samples};
 use straggler_training::holds_job;
 

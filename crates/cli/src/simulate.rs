@@ -14,35 +14,23 @@ pub mod repeated;
 pub mod replicas;
 pub mod stuck;
 pub mod workload;
+
 use crate::kernel::devices::{self, GpuAnswer, TypedDevice};
-use crate::kernel::gates::Checked;
-use crate::kernel::{
-    Console, Failure, Meter, Orderly, Outcome, command_line, interrupt, pages, refuse_missing_folder, to_json,
-};
-use crate::mpi::cluster;
-use crate::mpi::cluster::{Exchange, Metered, Sharing, speaks};
-use crate::noise::file::has_drawn_source;
-use crate::simulate::answer::SimulateAnswer;
-use crate::simulate::checkpoints::Folder;
-use crate::simulate::details::Details;
-use crate::simulate::inputs::Inputs;
+use crate::kernel::prelude::*;
+use crate::mpi::cluster::{self, Exchange, Metered, Sharing, speaks};
 pub use crate::simulate::inputs::demand;
 use crate::simulate::plan::{Plan, WorkloadPlan};
-use crate::simulate::repeated::Repeated;
 use crate::simulate::replicas::{ReplicaRunner, Replicas};
-use crate::simulate::stuck::stuck_simulation;
-use flate2::Compression;
-use flate2::write::GzEncoder;
-use std::path::Path;
-use std::time::Instant;
+use crate::{
+    kernel::gates::Checked, noise::file::has_drawn_source, simulate::answer::SimulateAnswer,
+    simulate::checkpoints::Folder, simulate::details::Details, simulate::inputs::Inputs,
+    simulate::repeated::Repeated, simulate::stuck::stuck_simulation,
+};
+use flate2::{Compression, write::GzEncoder};
 use straggler_analysis::partition::divide;
-use straggler_model::Time;
-use straggler_model::units::Bytes;
-use straggler_report::{finish_times as finish_files, replace_file};
+use straggler_report::finish_times as finish_files;
 use straggler_schedule::Graph;
-use straggler_sim::checkpoint::Checkpoints;
-use straggler_sim::cluster::Cluster;
-use straggler_sim::{Accelerator, Stuck};
+use straggler_sim::{Accelerator, Stuck, checkpoint::Checkpoints, cluster::Cluster};
 use straggler_trace::Timeline;
 
 /// Approximate size of a timeline event in JSON.

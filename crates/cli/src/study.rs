@@ -5,21 +5,12 @@ pub mod file;
 pub mod page;
 pub mod work;
 
-use crate::args::Common;
-use crate::kernel::devices::DeviceOption;
 use crate::kernel::gates::{Checked, ChecksOption, LimitAnswer, limits_help, refuse_unknown};
 use crate::kernel::metrics::{self, Metric};
-use crate::kernel::{
-    Check, Console, Failure, Orderly, Outcome, Valid, command_line, pages, refuse_missing_folder,
-    refuse_unwritable,
-};
-use crate::mpi::cluster;
+use crate::kernel::prelude::*;
 pub use crate::study::file::demand;
 use crate::study::file::{About, FittedAnswer, PAGE, RESULTS, read_results, read_study};
-use crate::study::work::Options;
-use clap::{Args, Subcommand};
-use serde::Serialize;
-use std::path::PathBuf;
+use crate::{args::Common, kernel::devices::DeviceOption, mpi::cluster, study::work::Options};
 use straggler_analysis::study::{Results, Series, Summary, series, share};
 use straggler_model::stats::{CONFIDENCE, Quantile};
 use straggler_report::study_results::{self, Format};

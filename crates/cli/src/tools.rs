@@ -5,15 +5,9 @@ pub mod bench;
 pub mod plot;
 pub mod slurm_script;
 
-use crate::args::definition;
-use crate::kernel::pages::make_folder;
-use crate::kernel::{Check, Console, Failure, Orderly, Outcome, Valid, interrupt, refuse_unwritable};
-use clap::{Args, Subcommand};
+use crate::kernel::prelude::*;
+use crate::{args::definition, kernel::pages::make_folder};
 use clap_complete::Shell;
-use serde::Serialize;
-use std::path::{Path, PathBuf};
-use straggler_report::numbers::{counted, memory};
-use straggler_report::replace_file;
 
 const EXAMPLES: &str = "\
 EXAMPLES

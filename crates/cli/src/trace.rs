@@ -11,12 +11,9 @@ pub mod traced;
 pub mod waits;
 pub mod words;
 
-use crate::kernel::{Check, Console, Failure, Outcome, Valid, refuse_missing_folder, refuse_unwritable};
+use crate::kernel::prelude::*;
 use crate::report::ReportOption;
-use clap::{Args, Subcommand, ValueEnum};
 use std::ffi::OsString;
-use std::path::PathBuf;
-use straggler_model::Time;
 use straggler_model::spelling::nearest;
 
 const EXAMPLES: &str = "\

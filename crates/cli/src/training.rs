@@ -7,22 +7,14 @@ pub mod page;
 pub mod whatif;
 pub mod words;
 
-use crate::kernel::typed::count;
-use crate::kernel::{
-    Check, Console, Failure, Outcome, Valid, pages, refuse_missing_folder, refuse_unwritable,
-};
-use crate::papers::published;
-use crate::report::ReportOption;
-use crate::training::cost::Cost;
-use crate::training::faults::who_help;
+use crate::kernel::prelude::*;
 pub use crate::training::whatif::{Faults, JobChanges};
-use clap::{Args, Subcommand, ValueEnum};
-use serde::Serialize;
-use std::path::{Path, PathBuf};
-use straggler_report::page::Page;
-use straggler_training::Job;
+use crate::{
+    kernel::typed::count, papers::published, report::ReportOption, training::cost::Cost,
+    training::faults::who_help,
+};
 use straggler_training::exact::{Answers, Replays, analyse};
-use straggler_training::phrases::CauseAnswer;
+use straggler_training::{Job, phrases::CauseAnswer};
 
 const EXAMPLES: &str = "\
 EXAMPLES

@@ -7,33 +7,28 @@ pub mod plan;
 pub mod reenact;
 pub mod words;
 
-use crate::args::Common;
-use crate::kernel::devices::threads;
-use crate::kernel::exit::unreadable;
-use crate::kernel::{Console, Exit, Failure, Orderly, Outcome, interrupt, pages};
-use crate::latency::drawn;
-use crate::network::load_network;
+use crate::kernel::prelude::*;
 use crate::trace::file::{Opened, Work, open_trace_for, refuse_one_of_many};
-use crate::training;
 use crate::whatif::answer::{RunWaits, Simulated, WhatIfAnswer};
 use crate::whatif::args::{TraceWhatIf, WhatIf};
-use crate::whatif::plan::HypothesisPlan;
 use crate::whatif::reenact::{Base, Replayed, Several};
+use crate::{
+    args::Common, kernel::devices::threads, latency::drawn, network::load_network, training,
+    whatif::plan::HypothesisPlan,
+};
 use std::borrow::Cow;
-use std::time::Instant;
 use straggler_analysis::study::FIT;
 use straggler_analysis::waits::{Activities, CriticalPath, Regions, WaitStates};
 use straggler_analysis::whatif::search::{Skipped, Slow, SlowRanks};
 use straggler_analysis::whatif::{InCalls, Scenario, ScenarioError, Search, apply_all};
 use straggler_model::network::{Drawn, PerByte};
-use straggler_model::{Link, Network, Rank, Time};
+use straggler_model::{Link, Network, Rank};
 use straggler_noise::{Injection, NoiseSpec, Phases};
 use straggler_schedule::collectives::Selector;
 use straggler_schedule::traced::{Building, Options, TracedRun};
 use straggler_schedule::workloads::{Only, choose_default};
 use straggler_sim::{Control, Simulation};
-use straggler_trace::Trace;
-use straggler_trace::format::save;
+use straggler_trace::{Trace, format::save};
 use straggler_training::holds_job;
 
 /// What the first file holds decides what can be changed.

@@ -1,14 +1,11 @@
 //! The output folder of an assessment: numbers, charts and the recording.
 
 use crate::assess::{Json, Report, page, programs};
-use crate::kernel::pages::{self, Finding, make_folder, refuse_foreign, remove_outdated};
-use crate::kernel::{Outcome, command_line, interrupt, to_json};
+use crate::kernel::pages::{Finding, make_folder, refuse_foreign, remove_outdated};
+use crate::kernel::prelude::*;
 use crate::noise::page as noise_page;
-use std::path::{Path, PathBuf};
 use straggler_model::provenance::Origin;
-use straggler_report::charts::{Heading, Picture};
-use straggler_report::page::Chart;
-use straggler_report::{charts, replace_file};
+use straggler_report::charts::{self, Heading, Picture};
 
 /// The recording.
 const NOISE: &str = "node.noise";

@@ -6,18 +6,13 @@ use crate::assess::words::{
 };
 use crate::assess::{Report, Subject, programs};
 use crate::kernel::pages::{Finding, FindingKind};
-use crate::kernel::quoted;
+use crate::kernel::prelude::*;
 use crate::noise::words::explained;
 use straggler_analysis::assess::{Curve, Point, ProgramPoint, Ranking};
 use straggler_analysis::inflection::Slowdown;
-use straggler_model::Time;
 use straggler_model::words::list;
-use straggler_noise::NoiseRecording;
-use straggler_noise::recording::UNNAMED;
-use straggler_noise::signature::SYNTHESISED;
-use straggler_report::numbers::{
-    NO_LONGER, NOTHING, counted, grouped, longer, longer_range, percent, seconds, slowdown,
-};
+use straggler_noise::{NoiseRecording, recording::UNNAMED, signature::SYNTHESISED};
+use straggler_report::numbers::{NO_LONGER, NOTHING, longer, longer_range, slowdown};
 
 /// Scales that the verdict mentions, besides the largest: a small job and a large one.
 const SCALES: [u32; 2] = [1024, 16384];

@@ -2,8 +2,7 @@
 
 use straggler_measure::sources::names::is_program;
 use straggler_model::words::list_up_to;
-use straggler_noise::NoiseRecording;
-use straggler_noise::recording::SourceId;
+use straggler_noise::{NoiseRecording, recording::SourceId};
 use straggler_report::numbers::percent;
 
 /// A program with this share of the measured time is a job; daemons take less.

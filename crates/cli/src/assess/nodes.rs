@@ -7,31 +7,22 @@ pub mod page;
 #[cfg(test)]
 pub mod tests;
 
-use crate::args::Common;
 pub use crate::assess::nodes::kept::read;
-use crate::kernel::devices::threads;
-use crate::kernel::exit::unreadable;
 use crate::kernel::memory::{available_bytes, refuse_too_much, seconds_for};
-use crate::kernel::meter::Stages;
 use crate::kernel::pages::{Finding, FindingKind, make_folder};
-use crate::kernel::{Console, Exit, Failure, Outcome, command_line, interrupt, quoted, refuse_unwritable};
-use crate::mpi::assess::AssessNodes as Typed;
+use crate::kernel::prelude::*;
 use crate::network::{NetworkAnswer, load_network};
-use crate::noise::measure;
-use crate::simulate::stuck::stuck_failure;
-use serde::{Deserialize, Serialize};
-use std::path::{Path, PathBuf};
-use straggler_analysis::assess::AssessError;
-use straggler_analysis::nodes::baseline::Compare;
+use crate::{
+    args::Common, kernel::devices::threads, kernel::meter::Stages, mpi::assess::AssessNodes as Typed,
+    noise::measure, simulate::stuck::stuck_failure,
+};
 use straggler_analysis::nodes::{
     Cluster, Costs, Measurement, Moments, Outliers, Question, Speeds, Summary, Unit,
 };
-use straggler_measure::noise::Kernel;
-use straggler_measure::sources::Wish;
+use straggler_analysis::{assess::AssessError, nodes::baseline::Compare};
 use straggler_measure::sources::names::{OWN, SAMPLER};
-use straggler_model::units::Bytes;
-use straggler_model::{Network, Time};
-use straggler_report::numbers::{counted, grouped};
+use straggler_measure::{noise::Kernel, sources::Wish};
+use straggler_model::Network;
 use straggler_sim::{Replicas, Simulation};
 
 #[derive(Debug)]
@@ -296,8 +287,8 @@ impl<'a> Json<'a> {
     }
 }
 
-pub const FORMAT: &str = "straggler cluster assessment";
-pub const VERSION: u32 = 1;
+const FORMAT: &str = "straggler cluster assessment";
+const VERSION: u32 = 1;
 
 /// The part of its JSON that is used.
 #[derive(Debug, Deserialize)]

@@ -2,19 +2,15 @@
 //! which can be sorted.
 
 use crate::assess::findings::{self, title};
-use crate::assess::target::largest_scale;
 use crate::assess::words::{STAR, what_the_curves_show};
 use crate::assess::{Kind, Report, Subject, programs};
-use crate::kernel::command_line;
-use crate::kernel::pages::{self, Finding, FindingKind};
-use crate::noise::words::evidence;
+use crate::kernel::pages::{Finding, FindingKind};
+use crate::kernel::prelude::*;
+use crate::{assess::target::largest_scale, noise::words::evidence};
 use straggler_analysis::assess::{self, Curve, Point, Ranking, Removal};
-use straggler_analysis::inflection::Slowdown;
-use straggler_analysis::noise::Analysis;
-use straggler_model::Time;
-use straggler_report::numbers::{self, SLOWDOWN_LEGEND, grouped, longer, rounded, slowdown};
-use straggler_report::page::{Axis, Bar, Bars, Chart, Line, Lines, Mark, Page, Role, Scale, Section, Unit};
-use straggler_report::{Cell, Columns, Table};
+use straggler_analysis::{inflection::Slowdown, noise::Analysis};
+use straggler_report::numbers::{self, SLOWDOWN_LEGEND, longer, rounded, slowdown};
+use straggler_report::page::{Bar, Bars, Line, Lines, Mark, Role, Scale};
 
 pub fn page(report: &Report, findings: &[Finding], synthetic: bool) -> Page {
     let command = command_line();
@@ -206,7 +202,7 @@ pub fn curves(report: &Report) -> Table {
 }
 
 /// The same with one row per point.
-pub fn points(report: &Report) -> Table {
+fn points(report: &Report) -> Table {
     let copies = copies(report);
     let rows = report.answer.curves.iter().flat_map(|curve| {
         let points = curve.points.iter().enumerate();
@@ -262,7 +258,7 @@ pub fn removals(report: &Report) -> Option<Table> {
 }
 
 /// The time without noise of the operation or program that the sources were ranked for.
-pub fn quiet(report: &Report, ranking: &Ranking) -> Option<Time> {
+fn quiet(report: &Report, ranking: &Ranking) -> Option<Time> {
     let curve = report.answer.curves.first()?;
     curve.at(ranking.processes).map(|point| Time(point.quiet_ps))
 }

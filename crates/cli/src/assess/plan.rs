@@ -1,18 +1,12 @@
 //! `straggler assess` as typed.
 
-use crate::args::Common;
 use crate::kernel::devices::{self, DeviceOption, TypedDevice};
 use crate::kernel::gates::{ChecksOption, limits_help, refuse_unknown};
+use crate::kernel::prelude::*;
 use crate::kernel::typed::{CoreList, cores_list, count, text};
-use crate::kernel::{Failure, Outcome, metrics, refuse_unwritable};
 use crate::noise::measure::{self, SourcesName};
-use crate::trace::file::ReadingOptions;
-use crate::trace::traced::TraceRequest;
-use clap::Args;
-use std::path::PathBuf;
+use crate::{args::Common, kernel::metrics, trace::file::ReadingOptions, trace::traced::TraceRequest};
 use straggler_analysis::study::{FIT, share};
-use straggler_model::Time;
-use straggler_model::units::Bytes;
 use straggler_schedule::workloads::Only;
 
 const EXAMPLES: &str = concat!(

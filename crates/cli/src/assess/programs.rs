@@ -3,11 +3,10 @@
 use crate::assess::words::{in_sentence, remove_first};
 use crate::assess::{Report, findings};
 use crate::kernel::metrics::{Metric, PROGRAM_SLOWDOWN};
+use crate::kernel::prelude::*;
 use straggler_analysis::assess::ProgramPoint;
-use straggler_model::Time;
-use straggler_report::numbers::{grouped, longer, percent, percent_within, slowdown_within};
-use straggler_report::page::{Axis, Chart, Line, Lines, Mark, Role, Scale};
-use straggler_report::{Cell, Columns, Table};
+use straggler_report::numbers::{longer, percent_within, slowdown_within};
+use straggler_report::page::{Line, Lines, Mark, Role, Scale};
 
 /// How to read the table.
 pub const LEGEND: &str = "Mean slowdown of a program, by the time between two synchronisations of all its processes. A \

@@ -1,23 +1,18 @@
 //! The assessed noise: measured here, read from a file, or described.
 
-use crate::assess::jobs;
-use crate::assess::jobs::Jobs;
+use crate::assess::jobs::{self, Jobs};
 use crate::assess::plan::{Origin, Plan};
-use crate::kernel::{Console, Failure, Outcome};
+use crate::kernel::prelude::*;
 use crate::noise::file;
-use crate::noise::measure::work;
-use crate::noise::measure::work::Batches;
-use serde::Serialize;
-use std::path::Path;
+use crate::noise::measure::work::{self, Batches};
 use straggler_analysis::assess::{CauseName, Noise};
 use straggler_analysis::noise::Explained;
 use straggler_measure::sources::names::{OWN, SAMPLER};
 use straggler_model::provenance::{Machine, Timer};
 use straggler_model::spelling;
-use straggler_noise::format::{Format, FormatOptions};
+use straggler_noise::format::{self, Format, FormatOptions};
 use straggler_noise::recording::{Attribution, NoiseRecording};
-use straggler_noise::signature::SYNTHESISED;
-use straggler_noise::{DRAWN, Loaded, NoiseSpec, format};
+use straggler_noise::{DRAWN, Loaded, NoiseSpec, signature::SYNTHESISED};
 
 /// The noise, and its recording if there is one.
 #[derive(Debug)]

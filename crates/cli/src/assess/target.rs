@@ -4,21 +4,16 @@
 use crate::assess::plan::{Assessed, Plan};
 use crate::assess::{Report, again};
 use crate::kernel::memory::{available_bytes, in_words, refuse_too_much, seconds_for};
-use crate::kernel::{Console, Failure, Outcome};
+use crate::kernel::prelude::*;
 use crate::network::load_network;
 use crate::trace::traced::{self, TraceRequest};
-use serde::Serialize;
-use std::path::PathBuf;
 use std::sync::Arc;
 use straggler_analysis::assess::{Asked, Curve, Why};
 use straggler_analysis::predict::{fit, sharing};
 use straggler_model::Network;
 use straggler_noise::Injection;
-use straggler_report::numbers::{counted, grouped};
-use straggler_schedule::collectives::Operation;
-use straggler_schedule::goal;
-use straggler_sim::memory::replay_memory_bytes;
-use straggler_sim::{Simulation, Workload};
+use straggler_schedule::{collectives::Operation, goal};
+use straggler_sim::{Simulation, Workload, memory::replay_memory_bytes};
 use straggler_trace::disturbance::Disturbance;
 
 const OPERATIONS: [Operation; 3] = [Operation::Allreduce, Operation::Barrier, Operation::Bcast];

@@ -2,14 +2,10 @@
 
 use crate::args::Common;
 use crate::kernel::defaults::{self, Setting};
-use crate::kernel::{Exit, Failure, Outcome, interrupt};
-use clap::error::ErrorKind;
-use clap::{ColorChoice, ValueEnum};
-use serde::Serialize;
-use std::ffi::OsString;
-use std::io;
-use std::io::{IsTerminal, Write};
-use std::process::ExitCode;
+use crate::kernel::prelude::*;
+use clap::{ColorChoice, error::ErrorKind};
+use std::io::{self, IsTerminal, Write};
+use std::{ffi::OsString, process::ExitCode};
 use straggler_mpi::Launcher;
 use straggler_report::{fit_tables, visible, wrap_error, wrap_prose};
 use terminal_size::{Height, Width, terminal_size_of};

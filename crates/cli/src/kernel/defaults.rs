@@ -4,15 +4,10 @@
 //! the command line gets the values as defaults, so no command knows about the file. Two files are read: that of the
 //! working folder or its parents, and that of the user, whose keys hold where the first has none.
 
-use crate::kernel::exit::{Exit, Failure, Outcome, unreadable};
+use crate::kernel::prelude::*;
 use clap::error::{ContextKind, ContextValue};
-use clap::parser::ValueSource;
-use clap::{ArgMatches, Command};
-use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
-use std::fmt::Display;
-use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use clap::{ArgMatches, Command, parser::ValueSource};
+use std::{collections::BTreeMap, fmt::Display, sync::OnceLock};
 use straggler_model::spelling::{hint, nearest};
 use straggler_model::toml_file;
 

@@ -1,12 +1,8 @@
 //! GPUs for replicas, if there are any and the work is worth it.
 
-use crate::args::Common;
-use crate::kernel::{Console, Failure, Outcome, memory};
-use clap::{Args, ValueEnum};
-use serde::Serialize;
-use straggler_gpu::cuda::Cuda;
-use straggler_gpu::{Device, DeviceError, Gpus, Tuning};
-use straggler_report::numbers::grouped;
+use crate::kernel::prelude::*;
+use crate::{args::Common, kernel::memory};
+use straggler_gpu::{Device, DeviceError, Gpus, Tuning, cuda::Cuda};
 
 /// Number of messages from which a GPU is worth the second it takes to start.
 const WORTHWHILE: u64 = 500_000_000;

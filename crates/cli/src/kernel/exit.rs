@@ -4,29 +4,20 @@ pub mod wrong_file;
 
 pub use crate::kernel::exit::wrong_file::{Kind, Wanted, mistaken, unknown, unreadable};
 use crate::kernel::exit::wrong_file::{misnamed_network, unreadable_or};
-use straggler_analysis::assess::AssessError;
-use straggler_analysis::latency::gate::Unjudged;
 use straggler_analysis::study::{JournalError, PlanError};
-use straggler_measure::cores::CoresError;
-use straggler_measure::noise::MeasureError;
-use straggler_measure::sources::SourcesError;
-use straggler_model::latency::LatencyError;
-use straggler_model::network::NetworkError;
-use straggler_model::samples::SamplesError;
-use straggler_model::topology::TopologyError;
+use straggler_analysis::{assess::AssessError, latency::gate::Unjudged};
+use straggler_measure::{cores::CoresError, noise::MeasureError, sources::SourcesError};
+use straggler_model::{
+    latency::LatencyError, network::NetworkError, samples::SamplesError, topology::TopologyError,
+};
 use straggler_noise::format::{JoinError, WriteError};
-use straggler_noise::offsets::OffsetsError;
-use straggler_noise::{InjectionError, LoadError, SignatureError, signature_meant};
-use straggler_report::ReplaceError;
-use straggler_report::charts::SaveError;
-use straggler_report::study_results::ReadError as ResultsError;
+use straggler_noise::{InjectionError, LoadError, SignatureError, offsets::OffsetsError, signature_meant};
+use straggler_report::{ReplaceError, charts::SaveError, study_results::ReadError as ResultsError};
 use straggler_schedule::collectives::{CollectiveError, SelectorError};
-use straggler_schedule::goal::ReadError;
-use straggler_schedule::workloads::WorkloadError;
-use straggler_sim::outcome::RunError;
-use straggler_sim::ports::FabricError;
-use straggler_sim::programs::ButterflyError;
-use straggler_sim::resampling::ResamplingError;
+use straggler_schedule::{goal::ReadError, workloads::WorkloadError};
+use straggler_sim::{
+    outcome::RunError, ports::FabricError, programs::ButterflyError, resampling::ResamplingError,
+};
 use straggler_trace::format::directory::OpenError;
 
 /// An exit code other than 0.

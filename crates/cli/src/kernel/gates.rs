@@ -4,16 +4,12 @@
 //! into a flat list of metrics. Limits and Prometheus use the same list.
 
 use crate::kernel::metrics::{self, Metric, MetricKind, MetricUnit};
+use crate::kernel::prelude::*;
 use crate::kernel::typed::path;
-use crate::kernel::{Console, Exit, Failure, Outcome, refuse_missing_folder};
-use clap::Args;
-use serde::Serialize;
 use std::fmt::Display;
-use std::path::PathBuf;
 use straggler_analysis::latency::gate::GateOutcome;
 use straggler_analysis::limit::{Bound, Limit, Value};
 use straggler_model::spelling;
-use straggler_report::numbers::grouped;
 
 /// What a limit is, for the `--help` of every command with `--fail-if`.
 macro_rules! limits_help {

@@ -1,8 +1,7 @@
 //! Ctrl-C. While an engine runs, the signal only sets a flag and the stage ends in order; at any other time, and at the
 //! second signal, the program exits at once. A file or folder that was being written is removed.
 
-use crate::kernel::console::eprint_line;
-use crate::kernel::{Exit, Failure, Outcome};
+use crate::kernel::{Exit, Failure, Outcome, console::eprint_line};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use straggler_measure::sources::tracefs;
 use straggler_model::replace::discard_all;

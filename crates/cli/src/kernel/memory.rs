@@ -1,10 +1,9 @@
 //! The memory that the process uses, the memory and disk space that is available, and what happens if there is none.
 
-use crate::kernel::{Exit, Failure, Outcome};
+use crate::kernel::prelude::*;
 use indicatif::HumanDuration;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::time::Duration;
-use straggler_report::numbers::{counted, memory};
 use straggler_sim::cluster::Cluster;
 
 /// Memory of a job on a cluster, without the program itself.

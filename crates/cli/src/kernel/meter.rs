@@ -3,8 +3,7 @@
 
 mod pace;
 
-use crate::kernel::Console;
-use crate::kernel::console::eprint_line;
+use crate::{kernel::Console, kernel::console::eprint_line};
 use indicatif::{ProgressBar, ProgressStyle};
 use pace::{Pace, TimeLeft};
 use std::sync::atomic::{AtomicU64, Ordering};

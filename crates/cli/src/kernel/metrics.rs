@@ -1,12 +1,9 @@
 //! The numbers in results, for limits on them (`--fail-if`) and for Prometheus.
 
-use crate::kernel::{Outcome, interrupt};
+use crate::kernel::prelude::*;
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
-use straggler_model::Time;
-use straggler_report::numbers::{counted, grouped, percent, significant, slowdown, slowdown_interval};
-use straggler_report::replace_file;
+use straggler_report::numbers::{slowdown, slowdown_interval};
 
 /// A kind of number in a command's result.
 #[derive(Debug, PartialEq)]

@@ -1,13 +1,10 @@
 //! What results have in common: the command line that made them, findings, pages, and files and folders that may be
 //! written or replaced.
 
-use crate::args;
-use crate::kernel::{Console, Failure, Outcome, defaults, interrupt};
-use serde::Serialize;
+use crate::kernel::prelude::*;
+use crate::{args, kernel::defaults};
 use std::io::ErrorKind;
-use std::path::{Path, PathBuf};
-use straggler_report::page::{Facts, Page, Section};
-use straggler_report::replace_file;
+use straggler_report::page::Facts;
 
 /// Writes a page atomically: as HTML, or only its data if the name ends with `.page`.
 pub fn write(path: &Path, page: &Page) -> Outcome<u64> {

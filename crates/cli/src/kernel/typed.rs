@@ -4,16 +4,12 @@ use crate::kernel::Outcome;
 use clap::Error;
 use clap::builder::{OsStringValueParser, PathBufValueParser, TypedValueParser};
 use clap::error::{ContextKind, ContextValue};
-use std::fmt::Display;
 use std::ops::Bound::{Excluded, Included, Unbounded};
 use std::ops::{Deref, RangeBounds};
-use std::path::PathBuf;
-use std::str::FromStr;
+use std::{fmt::Display, path::PathBuf, str::FromStr};
 use straggler_measure::cores;
-use straggler_model::path_text::text_of;
-use straggler_model::spelling::nearest;
 use straggler_model::units::{self, group_whole_part};
-use straggler_model::{Rank, Time};
+use straggler_model::{Rank, Time, path_text::text_of, spelling::nearest};
 use straggler_noise::NoiseSpec;
 
 /// Numbers that options take.

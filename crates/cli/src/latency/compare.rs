@@ -1,19 +1,15 @@
 //! `straggler latency compare` as typed.
 
 pub mod words;
+
 use crate::kernel::gates::{LimitsOption, limits_help, refused};
-use crate::kernel::{Console, Exit, Failure, Outcome, pages};
-use crate::latency::file;
-use crate::latency::file::LatencyFile;
+use crate::kernel::prelude::*;
+use crate::latency::file::{self, LatencyFile};
 use crate::report::ReportOption;
-use clap::Args;
-use serde::Serialize;
-use std::path::PathBuf;
 use straggler_analysis::latency::gate::{GateOutcome, Judgement};
 use straggler_analysis::latency::rank_tests::AndersonDarling;
 use straggler_analysis::latency::{Comparison, Distribution, Gate, Group, compare};
-use straggler_model::latency::Labels;
-use straggler_model::units::TimeUnit;
+use straggler_model::{latency::Labels, units::TimeUnit};
 
 const EXAMPLES: &str = concat!(
     "\

@@ -3,27 +3,14 @@
 pub mod hints;
 pub mod page;
 pub mod words;
-use crate::kernel::exit::unreadable;
-use crate::kernel::{Console, Failure, Outcome, pages};
-use crate::latency::diagnose::hints::HintAnswer;
+
+use crate::kernel::prelude::*;
 use crate::latency::file::{self, LatencyFile};
-use crate::noise::file as noise_file;
-use crate::report::ReportOption;
-use clap::Args;
-use serde::Serialize;
+use crate::{latency::diagnose::hints::HintAnswer, noise::file as noise_file, report::ReportOption};
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
-use straggler_analysis::latency::Diagnosis;
-use straggler_analysis::latency::diagnose::GroupFound;
-use straggler_analysis::latency::stationarity::Apart;
-use straggler_model::Time;
-use straggler_model::latency::Measurement;
-use straggler_model::provenance::Origin;
-use straggler_model::switches::Switches;
-use straggler_model::units::TimeUnit;
-use straggler_noise::NoiseRecording;
-use straggler_noise::format::FormatOptions;
-use straggler_report::numbers::percent;
+use straggler_analysis::{latency::Diagnosis, latency::diagnose::GroupFound, latency::stationarity::Apart};
+use straggler_model::{latency::Measurement, provenance::Origin, switches::Switches, units::TimeUnit};
+use straggler_noise::{NoiseRecording, format::FormatOptions};
 
 const EXAMPLES: &str = "\
 EXAMPLES

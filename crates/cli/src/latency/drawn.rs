@@ -1,17 +1,11 @@
 //! Random latencies of messages, as typed.
 
-use crate::kernel::{Check, Failure, Outcome, refuse_missing_folder};
+use crate::kernel::prelude::*;
 use crate::latency::compare::{Compare, gates};
-use crate::latency::diagnose::Diagnose;
-use crate::latency::{Merge, file};
-use clap::{Args, ValueEnum};
-use serde::Serialize;
-use std::path::Path;
-use straggler_analysis::latency::messages;
-use straggler_analysis::latency::messages::{ClassFile, SizeOption};
+use crate::latency::{Merge, diagnose::Diagnose, file};
+use straggler_analysis::latency::messages::{self, ClassFile, SizeOption};
 use straggler_model::network::{Class, Distributions, Drawn, Meaning, Measured, Table};
-use straggler_model::units::Bytes;
-use straggler_model::{Network, Time, samples};
+use straggler_model::{Network, samples};
 
 /// Measured times instead of the network's L and o.
 #[derive(Clone, Debug, Default, Args)]

@@ -1,14 +1,13 @@
 //! Files of measured latencies: .lat files, and lists of times from any other program.
 
-use crate::kernel::exit::{Wanted, mistaken, unreadable};
-use crate::kernel::{Failure, Outcome};
-use std::path::Path;
-use straggler_analysis::latency::messages::SizeOption;
-use straggler_analysis::latency::{Group, messages};
-use straggler_model::latency::{Bins, Histogram, Labels, Measurement, Series};
-use straggler_model::samples::SamplesError;
-use straggler_model::units::TimeUnit;
-use straggler_model::{Time, latency, samples, spelling, units};
+use crate::kernel::exit::{Wanted, mistaken};
+use crate::kernel::prelude::*;
+use straggler_analysis::latency::Group;
+use straggler_analysis::latency::messages::{self, SizeOption};
+use straggler_model::latency::{self, Bins, Histogram, Labels, Measurement, Series};
+use straggler_model::samples::{self, SamplesError};
+use straggler_model::spelling;
+use straggler_model::units::{self, TimeUnit};
 
 /// A measurement, with warnings about it.
 #[derive(Debug)]

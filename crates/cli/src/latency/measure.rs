@@ -1,21 +1,12 @@
 //! `straggler latency measure`: runs the kernel, prints and writes the distributions.
 
+use crate::kernel::prelude::*;
 use crate::kernel::typed::{CoreList, cores_list, count};
-use crate::kernel::{
-    Console, Exit, Failure, Meter, Orderly, Outcome, command_line, interrupt, refuse_missing_folder,
-};
-use crate::latency::words;
-use crate::serve;
-use clap::{Args, ValueEnum};
-use serde::Serialize;
-use std::path::PathBuf;
+use crate::{latency::words, serve};
 use straggler_measure::latency::{Effort, Kernel, Options, Remote, Server, Watch, measure};
-use straggler_measure::noise::MeasureError;
-use straggler_measure::{cores, timer};
+use straggler_measure::{cores, noise::MeasureError, timer};
 use straggler_model::latency::{Bins, Histogram, Labels, Measurement, Outside, Process, Series, write};
 use straggler_model::provenance::{Machine, Timer};
-use straggler_model::units::Bytes;
-use straggler_report::numbers::counted;
 
 const EXAMPLES: &str = "\
 EXAMPLES

@@ -1,7 +1,6 @@
 //! Pictures of measured latencies: densities, distribution functions, tails, pairs and cycles.
 
-use straggler_analysis::latency::noise::NoiseTail;
-use straggler_analysis::latency::{Distribution, Pairs};
+use straggler_analysis::latency::{Distribution, Pairs, noise::NoiseTail};
 use straggler_model::latency::Cycle;
 use straggler_report::page::{Axis, Chart, Heat, Line, Lines, Role, Scale, Unit};
 

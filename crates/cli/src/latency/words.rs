@@ -1,13 +1,10 @@
 //! Latencies and their differences as text, and a whole measurement.
 
+use crate::kernel::prelude::*;
 use crate::latency::measure::{QUANTILES, is_supported};
-use straggler_analysis::latency::Distribution;
-use straggler_analysis::latency::compare::Difference;
-use straggler_model::Time;
+use straggler_analysis::{latency::Distribution, latency::compare::Difference};
 use straggler_model::latency::{Histogram, Kind, Measurement, Outside, Series};
-use straggler_model::units::Bytes;
-use straggler_report::numbers::{NOTHING, counted, grouped, percent};
-use straggler_report::{Cell, Columns, Table};
+use straggler_report::numbers::NOTHING;
 
 /// Picoseconds to seconds: tables on pages sort by seconds.
 pub const SECONDS: f64 = 1e-12;

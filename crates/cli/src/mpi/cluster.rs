@@ -6,6 +6,7 @@
 
 pub mod agreement;
 pub mod sharing;
+
 use crate::kernel::memory::peak_rss_bytes;
 use crate::kernel::{Failure, Outcome};
 pub use crate::mpi::cluster::agreement::{agreed, fingerprint, seen_by_all};

@@ -1,18 +1,14 @@
 //! `straggler noise compare`: whether two recordings or descriptions are the same noise.
 
-use crate::kernel::{Console, Exit, Failure, Outcome, command_line, gates, pages};
-use crate::noise::Compare;
+use crate::kernel::prelude::*;
 use crate::noise::file::{self, Input};
-use crate::noise::page::is_synthetic;
-use serde::Serialize;
+use crate::{kernel::gates, noise::Compare, noise::page::is_synthetic};
 use straggler_analysis::noise::Comparison;
 use straggler_analysis::noise::compare::{Difference, SourceDifference};
 use straggler_analysis::noise::durations::{sorted_durations, sorted_gaps};
-use straggler_model::{Time, words};
+use straggler_model::words;
 use straggler_noise::{NoiseRecording, NoiseSpec};
-use straggler_report::numbers::{percent, significant};
-use straggler_report::page::{Axis, Chart, Distribution, Page, Sample, Scale, Section, Unit};
-use straggler_report::{Cell, Columns, Table};
+use straggler_report::page::{Distribution, Sample, Scale};
 
 /// Length drawn from each of two descriptions.
 const LENGTH: Time = Time::from_ns(60_000_000_000);
@@ -147,7 +143,7 @@ fn table_of_sources(sources: &[SourceDifference]) -> Table {
         .build()
 }
 
-pub fn comparison_page(answer: &CompareNoiseAnswer, both: [&NoiseRecording; 2], names: [String; 2]) -> Page {
+fn comparison_page(answer: &CompareNoiseAnswer, both: [&NoiseRecording; 2], names: [String; 2]) -> Page {
     let command = command_line();
     let synthetic = both.iter().any(|recording| is_synthetic(recording));
     let mut section = Section::new("Comparison");

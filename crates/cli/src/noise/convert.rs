@@ -1,14 +1,8 @@
 //! `straggler noise convert`: converts noise files from one format to another.
 
-use crate::kernel::{Console, Outcome};
+use crate::kernel::prelude::*;
 use crate::noise::file::{self, NoiseFile};
-use clap::Args;
-use serde::Serialize;
-use std::path::{Path, PathBuf};
-use straggler_model::Time;
 use straggler_noise::format::{self, Format, FormatOptions, Repairs, Written};
-use straggler_report::numbers::counted;
-use straggler_report::{Cell, Columns, replace_file};
 
 pub const EXAMPLES: &str = "\
 EXAMPLES

@@ -1,21 +1,17 @@
 //! Noise files in all supported formats, including traces of rtla, and noise specs, validated.
 
-use crate::kernel::exit::{Wanted, mistaken, unreadable};
-use crate::kernel::gates::refuse_unknown;
-use crate::kernel::{Check, Failure, Outcome, refuse_missing_folder};
+use crate::kernel::exit::{Wanted, mistaken};
+use crate::kernel::prelude::*;
 use crate::noise::{NoiseCommand, compare, words};
-use crate::simulate::plan::NoisePlan;
-use std::path::{Path, PathBuf};
+use crate::{kernel::gates::refuse_unknown, simulate::plan::NoisePlan};
 use std::sync::Arc;
 use straggler_analysis::noise::drawn;
 use straggler_measure::sources::rtla;
-use straggler_model::Time;
 use straggler_model::path_text::path_of;
 use straggler_noise::format::{self, Format, FormatOptions, Repairs};
 use straggler_noise::signature::BuiltIn;
 use straggler_noise::spec::Shape;
 use straggler_noise::{Injection, NoiseRecording, NoiseSpec, Phases, Who, offsets};
-use straggler_report::numbers::{counted, grouped};
 
 /// A recording, its format (None for traces of rtla), and warnings about it.
 #[derive(Debug)]

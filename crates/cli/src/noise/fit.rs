@@ -1,15 +1,11 @@
 //! `straggler noise fit`: fits a short list of sources to measured noise.
 
-use crate::kernel::{Console, Failure, Outcome};
+use crate::kernel::prelude::*;
 use crate::noise::{Fit as Typed, file};
-use serde::Serialize;
-use straggler_analysis::noise::fit::{Fit, FittedSource};
-use straggler_analysis::noise::{fit, overhead};
+use straggler_analysis::noise::fit::{self, Fit, FittedSource};
+use straggler_analysis::noise::overhead;
 use straggler_model::path_text::path_of;
-use straggler_noise::generate::Extent;
-use straggler_noise::{NoiseRecording, format};
-use straggler_report::numbers::{counted, percent};
-use straggler_report::{Cell, Columns, replace_file};
+use straggler_noise::{NoiseRecording, format, generate::Extent};
 
 pub fn run(typed: &Typed, seed: u64, console: &Console) -> Outcome<()> {
     let (recording, mut warnings) = read(typed)?;

@@ -4,23 +4,16 @@ pub mod answer;
 pub mod work;
 
 use crate::kernel::gates::{Checked, ChecksOption, limits_help, refuse_unknown};
+use crate::kernel::prelude::*;
 use crate::kernel::typed::{CoreList, cores_list, count};
-use crate::kernel::{Console, Failure, Orderly, Outcome, interrupt, pages, refuse_missing_folder};
 use crate::noise::measure::answer::{MeasureNoiseAnswer, RunAnswer};
-use crate::noise::measure::work::Session;
-use crate::noise::noise_metrics_help;
 use crate::noise::words::{KINDS, NoiseNumbers};
-use crate::report::ReportOption;
-use clap::{Args, ValueEnum};
-use std::path::{Path, PathBuf};
+use crate::{noise::measure::work::Session, noise::noise_metrics_help, report::ReportOption};
 use straggler_analysis::noise::Analysis;
 use straggler_measure::kernels::{Threshold, detour};
 use straggler_measure::noise::{Kernel, MeasureError, Measured};
 use straggler_measure::sources::Wish;
-use straggler_model::Time;
 use straggler_noise::format::{self, Format};
-use straggler_report::numbers::counted;
-use straggler_report::replace_file;
 
 const EXAMPLES: &str = concat!(
     "\

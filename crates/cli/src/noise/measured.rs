@@ -1,12 +1,9 @@
 //! Measured noise as text and tables.
 
-use crate::noise::words;
-use crate::noise::words::opening;
-use straggler_analysis::noise::cores::Verdict;
-use straggler_analysis::noise::{Analysis, Together};
+use crate::kernel::prelude::*;
+use crate::noise::words::{self, opening};
+use straggler_analysis::noise::{Analysis, Together, cores::Verdict};
 use straggler_noise::NoiseRecording;
-use straggler_report::numbers::{percent, significant};
-use straggler_report::{Cell, Columns, Table};
 
 /// Most rows of a table.
 const MOST_ROWS: usize = 16;

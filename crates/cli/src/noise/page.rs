@@ -1,14 +1,11 @@
 //! The page of noise: every detour, their durations, their frequencies, and their sources.
 
 use crate::kernel::{command_line, pages};
-use crate::noise::words;
-use crate::noise::words::opening;
+use crate::noise::words::{self, opening};
+use straggler_analysis::noise::Analysis;
 use straggler_analysis::noise::durations::{DurationBin, histogram as bins, sorted_durations};
-use straggler_analysis::noise::spectrum::Point;
-use straggler_analysis::noise::{Analysis, spectrum};
-use straggler_model::Time;
-use straggler_model::date::utc;
-use straggler_model::provenance::Origin;
+use straggler_analysis::noise::spectrum::{self, Point};
+use straggler_model::{Time, date::utc, provenance::Origin};
 use straggler_noise::NoiseRecording;
 use straggler_report::page::{
     Axis, Chart, Distribution, Facts, Histogram, HistogramSeries, Line, Lines, Mark, Page, PointSeries, Role,

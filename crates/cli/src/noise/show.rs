@@ -1,17 +1,12 @@
 //! `straggler noise show`: describes noise after reading its files and drawing its traces, and analyses measured noise.
 
 use crate::kernel::gates::{Checked, LimitAnswer};
-use crate::kernel::{Console, Outcome, pages};
-use crate::noise::file::{Input, what_was_noticed};
-use crate::noise::words::NoiseNumbers;
-use crate::noise::{Show, file, measured};
-use serde::Serialize;
+use crate::kernel::prelude::*;
+use crate::noise::file::{self, Input, what_was_noticed};
+use crate::noise::{Show, measured, words::NoiseNumbers};
 use straggler_analysis::noise::Analysis;
-use straggler_model::Time;
 use straggler_model::stats::quantile_in_place;
 use straggler_noise::{Detours, Injection, Loaded, NoiseSpec, Phases, Source, Waveform};
-use straggler_report::numbers::{counted, percent};
-use straggler_report::{Cell, Columns};
 
 /// What is drawn from a description for a report lasts at least this long.
 const LEAST_DRAWN: Time = Time::from_ns(10_000_000_000);

@@ -1,13 +1,10 @@
 //! Noise as text and as metrics: its overhead, and the evidence for its sources.
 
 use crate::kernel::metrics::{Metric, MetricKind, MetricUnit};
+use crate::kernel::prelude::*;
 use straggler_analysis::noise::overhead::{Interval, NoInterval};
 use straggler_analysis::noise::{Analysis, Explained, Overhead, Rhythm, SourceNoise, Times};
-use straggler_model::Time;
-use straggler_noise::NoiseRecording;
-use straggler_noise::recording::Evidence;
-use straggler_report::numbers::{counted, percent, significant};
-use straggler_report::{Cell, Columns, Table};
+use straggler_noise::{NoiseRecording, recording::Evidence};
 
 /// "Sources of the noise: 61 % traced, 39 % below the kernel."
 pub fn explained(explained: &Explained) -> String {

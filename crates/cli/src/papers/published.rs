@@ -1,14 +1,9 @@
 //! The published analysis of a training job.
 
-use crate::kernel::{Console, Failure, Outcome};
-use crate::training::page::excess;
-use crate::training::{Show, file, words};
-use serde::Serialize;
-use std::collections::BTreeMap;
-use std::fmt::Display;
-use std::path::PathBuf;
-use straggler_report::Table;
-use straggler_report::numbers::{counted, longer_than, percent};
+use crate::kernel::prelude::*;
+use crate::training::{Show, file, page::excess, words};
+use std::{collections::BTreeMap, fmt::Display};
+use straggler_report::numbers::longer_than;
 use straggler_training::Meta;
 use straggler_training::published::{Answers, Dense, Rem, Slowdowns, Worker, analyse};
 

@@ -1,32 +1,20 @@
 //! `straggler papers redundancy`: simulates three cases for every draw of the noise, and summarises them.
 
-use crate::args::Common;
-use crate::kernel::devices::threads;
-use crate::kernel::memory::refuse_too_much_of_share;
+use crate::kernel::prelude::*;
 use crate::kernel::typed::{Rounds, count, noise, text};
-use crate::kernel::{
-    Console, Failure, Meter, Orderly, Outcome, command_line, interrupt, pages, refuse_missing_folder, to_json,
-};
-use crate::mpi::cluster;
 use crate::network::{NetworkAnswer, load_network, network_file};
 use crate::noise::file::{LoadedNoise, has_drawn_source};
-use crate::report::ReportOption;
-use crate::simulate::plan::NoisePlan;
-use clap::Args;
-use serde::Serialize;
-use std::path::PathBuf;
-use std::time::Instant;
+use crate::{
+    args::Common, kernel::devices::threads, kernel::memory::refuse_too_much_of_share, mpi::cluster,
+    report::ReportOption, simulate::plan::NoisePlan,
+};
 use straggler_analysis::recovery::{self, Case, Experiment, Trial};
+use straggler_model::Network;
 use straggler_model::stats::{CONFIDENCE, MeanInterval, mean_interval};
-use straggler_model::units::Bytes;
-use straggler_model::{Network, Time};
 use straggler_noise::NoiseSpec;
-use straggler_report::numbers::{counted, percent};
-use straggler_report::page::{Axis, Bar, Bars, Chart, Distribution, Page, Sample, Section, Unit};
-use straggler_report::{Cell, Columns, Table, replace_file};
-use straggler_sim::cluster::Cluster;
+use straggler_report::page::{Bar, Bars, Distribution, Sample};
 use straggler_sim::programs::{Butterfly, Redundancy};
-use straggler_sim::{Replicas, Simulation, Workload};
+use straggler_sim::{Replicas, Simulation, Workload, cluster::Cluster};
 
 const EXAMPLES: &str = "\
 EXAMPLES

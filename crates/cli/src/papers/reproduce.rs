@@ -14,23 +14,12 @@ pub mod exchanges;
 pub mod studies;
 pub mod timelines;
 
-use crate::args::Common;
 use crate::kernel::devices::{self, DeviceOption, TypedDevice};
-use crate::kernel::pages::{self, make_folder};
-use crate::kernel::{
-    Check, Console, Failure, Orderly, Outcome, Valid, command_line, interrupt, refuse_unwritable,
-};
+use crate::kernel::prelude::*;
 use crate::latency::file::{self, Exchanges};
 use crate::papers::reproduce::catalogue::{Entry, Kind};
-use crate::papers::reproduce::comparison::Comparison;
-use clap::Args;
-use serde::Serialize;
-use std::path::{Path, PathBuf};
-use std::time::Instant;
+use crate::{args::Common, kernel::pages::make_folder, papers::reproduce::comparison::Comparison};
 use straggler_model::spelling::{hint, nearest};
-use straggler_model::units::Bytes;
-use straggler_report::page::{Page, Section};
-use straggler_report::replace_file;
 
 /// Reproduce figures and tables of published papers and compare them with the published values
 #[derive(Args, Debug)]

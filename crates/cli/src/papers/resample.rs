@@ -2,25 +2,14 @@
 
 pub mod answer;
 
-use crate::args::Common;
-use crate::kernel::typed::noise;
-use crate::kernel::{
-    Console, Failure, Meter, Orderly, Outcome, interrupt, pages, refuse_missing_folder, to_json,
-};
-use crate::latency::file::Sample;
+use crate::kernel::prelude::*;
 use crate::noise::file::{has_drawn_source, what_was_noticed};
 use crate::papers::resample::answer::{CaseAnswer, Comparison, ResampleAnswer};
-use crate::report::ReportOption;
-use clap::Args;
-use std::path::{Path, PathBuf};
-use std::time::Instant;
-use straggler_model::Time;
+use crate::{args::Common, kernel::typed::noise, latency::file::Sample, report::ReportOption};
 use straggler_model::stats::histogram;
-use straggler_model::units::{self, Bytes, TimeUnit};
+use straggler_model::units::{self, TimeUnit};
 use straggler_noise::{Injection, NoiseSpec, Phases};
 use straggler_report::histograms::{self, Histogram};
-use straggler_report::numbers::grouped;
-use straggler_report::replace_file;
 use straggler_sim::resampling::{
     Distributions, MOST_IDLE_TIMES, MOST_PROCESSORS, Model, Watch, exchanges, one_to_one,
 };

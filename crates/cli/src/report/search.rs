@@ -1,12 +1,9 @@
 //! Finds results: named files, and the files in named folders.
 
-use crate::kernel::exit::unreadable;
-use crate::kernel::{Failure, Outcome, command_line, interrupt};
+use crate::kernel::prelude::*;
 use crate::report::{Found, of_recording, page_of};
-use serde::Serialize;
-use std::path::{Path, PathBuf};
 use std::time::SystemTime;
-use straggler_report::page::{Facts, Page};
+use straggler_report::page::Facts;
 
 /// Subfolders are searched down to this depth.
 const DEPTH: usize = 4;

@@ -1,10 +1,9 @@
 //! `straggler schedule` as typed.
 
+use crate::kernel::prelude::*;
 use crate::kernel::typed::{count, text};
 use crate::simulate::collective::{DataOptions, Repetition};
 use crate::simulate::workload::WorkloadOptions;
-use clap::{Args, Subcommand};
-use std::path::PathBuf;
 use straggler_schedule::collectives::{Choice, Operation};
 
 /// Convert, inspect, check and generate schedules

@@ -1,14 +1,9 @@
 //! What there is: algorithms of collectives, workloads, and the rules by which MPI libraries choose algorithms.
 
-use crate::kernel::{Console, Outcome};
+use crate::kernel::prelude::*;
 use crate::schedule::args::SelectorShow;
-use serde::Serialize;
-use std::collections::BTreeMap;
-use std::fmt::Write;
-use straggler_report::numbers::counted;
-use straggler_report::{Cell, Columns, Table};
-use straggler_schedule::collectives::selector::Rule;
-use straggler_schedule::collectives::{Data, Entry, Operation, Selector};
+use std::{collections::BTreeMap, fmt::Write};
+use straggler_schedule::collectives::{Data, Entry, Operation, Selector, selector::Rule};
 use straggler_schedule::workloads::{KINDS, Kind, WorkloadError};
 
 #[derive(Serialize)]

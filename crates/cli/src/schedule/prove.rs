@@ -1,13 +1,10 @@
 //! The symbolic checker, and its result as a sentence.
 
-use crate::kernel::{Console, Exit, Failure, Outcome};
+use crate::kernel::prelude::*;
 use crate::schedule::args::Prove;
-use crate::simulate::collective;
-use crate::simulate::collective::{CollectivePlan, CollectiveRequest};
-use serde::Serialize;
-use straggler_report::numbers::{counted, memory};
-use straggler_schedule::collectives::check::{Fault, Proof};
-use straggler_schedule::collectives::{Operation, check};
+use crate::simulate::collective::{self, CollectivePlan, CollectiveRequest};
+use straggler_schedule::collectives::Operation;
+use straggler_schedule::collectives::check::{self, Fault, Proof};
 
 /// The memory limit of a proof.
 const MOST_MEMORY: u64 = 4 << 30;

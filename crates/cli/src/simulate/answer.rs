@@ -1,28 +1,18 @@
 //! The answer of `simulate`: one JSON object, which other programs rely on, and the same as text.
 
-use crate::kernel::devices::GpuAnswer;
-use crate::kernel::gates::LimitAnswer;
-use crate::kernel::memory::peak_rss_bytes;
 use crate::kernel::metrics::{MAKESPAN, Metric, SLOWDOWN};
-use crate::latency::drawn::LatencyAnswer;
-use crate::mpi::cluster::Exchange;
+use crate::kernel::prelude::*;
 use crate::network::{NetworkAnswer, network_in_words};
-use crate::simulate::Findings;
-use crate::simulate::inputs::Inputs;
 use crate::simulate::links::{self, LinkLoad, busiest};
-use crate::simulate::plan::Plan;
-use crate::simulate::recorded::RecordedAnswer;
-use crate::simulate::repeated::Repeated;
-use crate::simulate::replicas::Replicas;
-use crate::simulate::stuck::StuckAnswer;
-use serde::Serialize;
-use straggler_analysis::CriticalPath;
-use straggler_analysis::assess::ProgramPoint;
-use straggler_analysis::critical_path::Unit;
-use straggler_model::Time;
+use crate::{
+    kernel::devices::GpuAnswer, kernel::gates::LimitAnswer, kernel::memory::peak_rss_bytes,
+    latency::drawn::LatencyAnswer, mpi::cluster::Exchange, simulate::Findings, simulate::inputs::Inputs,
+    simulate::plan::Plan, simulate::recorded::RecordedAnswer, simulate::repeated::Repeated,
+    simulate::replicas::Replicas, simulate::stuck::StuckAnswer,
+};
+use straggler_analysis::{CriticalPath, assess::ProgramPoint, critical_path::Unit};
 use straggler_model::stats::{CONFIDENCE, median_in_place, quantile_interval_of_sorted, slowdown};
-use straggler_report::numbers::{counted, grouped, longer, longer_than, memory, percent, rounded, seconds};
-use straggler_report::{Cell, Columns, Table};
+use straggler_report::numbers::{longer, longer_than, rounded};
 
 #[derive(Debug, Serialize)]
 pub struct SimulateAnswer {

@@ -1,18 +1,15 @@
 //! `straggler simulate` as typed.
 
-use crate::kernel::devices::DeviceOption;
 use crate::kernel::gates::{ChecksOption, limits_help};
+use crate::kernel::prelude::*;
 pub use crate::kernel::typed::{RankRanges, TimeRange};
 use crate::kernel::typed::{count, noise, text};
-use crate::latency::drawn::LatencyOptions;
-use crate::report::ReportOption;
 use crate::simulate::collective::{DataOptions, Repetition};
-use crate::simulate::workload::WorkloadOptions;
-use crate::trace::file::ReplayOptions;
-use clap::{Args, ValueEnum};
-use std::path::PathBuf;
-use straggler_model::network::Factor;
-use straggler_model::{Time, units};
+use crate::{
+    kernel::devices::DeviceOption, latency::drawn::LatencyOptions, report::ReportOption,
+    simulate::workload::WorkloadOptions, trace::file::ReplayOptions,
+};
+use straggler_model::{network::Factor, units};
 use straggler_noise::NoiseSpec;
 use straggler_schedule::collectives::Choice;
 

@@ -8,20 +8,11 @@
 //!
 //! Nothing else is ever removed: a folder without the mark must be empty, and in a marked one only these names are ours.
 
-use crate::kernel::pages::make_folder;
-use crate::kernel::{Failure, Outcome};
-use crate::simulate::plan::CheckpointPlan;
-use serde::{Deserialize, Serialize};
-use std::collections::HashMap;
-use std::ffi::OsStr;
-use std::fs::File;
-use std::io;
-use std::io::{BufWriter, Write};
-use std::path::{Path, PathBuf};
+use crate::kernel::prelude::*;
+use crate::{kernel::pages::make_folder, simulate::plan::CheckpointPlan};
+use std::io::{self, BufWriter, Write};
 use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, Instant};
-use straggler_model::Time;
-use straggler_report::replace_file;
+use std::{collections::HashMap, ffi::OsStr, fs::File, time::Duration};
 use straggler_sim::checkpoint::{Checkpoints, Position, Record, index};
 
 const HEAD: &str = "checkpoint.json";

@@ -1,17 +1,13 @@
 //! The options of a collective as typed, shared by all commands that take one, and a collective in words. Commands that
 //! flatten them have an option `--collective`.
 
+use crate::kernel::prelude::*;
 use crate::kernel::typed::{count, text};
-use crate::kernel::{Failure, Outcome};
 use crate::schedule::args::{CheckedCollective, Generate};
 use crate::simulate::args::CollectiveOptions;
-use clap::Args;
-use straggler_model::Time;
 use straggler_model::network::PerByte;
-use straggler_model::units::Bytes;
-use straggler_schedule::Cycles;
-use straggler_schedule::collectives::sizes::Sizes;
 use straggler_schedule::collectives::{Algorithm, Choice, Collective, Data, Job, Name, Operation, Selector};
+use straggler_schedule::{Cycles, collectives::sizes::Sizes};
 use straggler_sim::Workload;
 
 /// The data of a collective, and how it is combined.
@@ -313,7 +309,7 @@ fn amount(sizes: &Sizes) -> String {
 }
 
 /// "by recursive doubling", "by a chain (segment=8192)".
-pub fn way(algorithm: &Algorithm) -> String {
+fn way(algorithm: &Algorithm) -> String {
     let words = match algorithm.name {
         Name::Binary => "by a binary tree",
         Name::Binomial => "by a binomial tree",

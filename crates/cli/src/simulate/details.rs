@@ -2,16 +2,13 @@
 //! takes a separate run, because observers cost time and memory; on a cluster one member does it alone.
 
 use crate::kernel::memory::{available_bytes, refuse_too_much, refuse_too_much_of_share};
-use crate::kernel::{Failure, Outcome};
+use crate::kernel::prelude::*;
 use crate::mpi::cluster::{Share, speaks};
 use crate::simulate::inputs::Inputs;
 use crate::simulate::plan::{Plan, TimelinePlan};
 use crate::simulate::replicas::{ReplicaRunner, Replicas};
 use straggler_analysis::CriticalPath;
-use straggler_report::numbers::{counted, grouped, memory};
-use straggler_sim::cluster::Cluster;
-use straggler_sim::outcome::RunError;
-use straggler_sim::{Control, Progress, Simulation, Workload};
+use straggler_sim::{Control, Progress, Simulation, Workload, cluster::Cluster, outcome::RunError};
 use straggler_trace::Timeline;
 
 /// Viewers show at most about this many processes.

@@ -3,26 +3,20 @@
 
 use crate::kernel::devices::{self, threads};
 use crate::kernel::memory::{Demand, LONG_SECONDS, available_bytes, in_words, seconds_for};
-use crate::kernel::{Console, Exit, Failure, Outcome, refuse_missing_folder};
+use crate::kernel::prelude::*;
 use crate::latency::drawn::{self, LoadedLatency};
-use crate::mpi::cluster::fingerprint;
 use crate::network::{NetworkAnswer, fitted, load_network, network_file, scaled};
-use crate::noise::file::LoadedNoise;
-use crate::simulate::checkpoints::Identity;
-use crate::simulate::details::check_timeline;
 use crate::simulate::plan::{Plan, WorkloadPlan};
-use crate::simulate::recorded::Recorded;
-use crate::simulate::replicas::Replica;
-use crate::simulate::workload::Named;
-use crate::simulate::{collective, links, workload};
+use crate::simulate::workload::{self, Named};
+use crate::simulate::{collective, links};
 use crate::trace::traced::{self, Replayed};
-use serde::Serialize;
-use std::path::{Path, PathBuf};
+use crate::{
+    mpi::cluster::fingerprint, noise::file::LoadedNoise, simulate::checkpoints::Identity,
+    simulate::details::check_timeline, simulate::recorded::Recorded, simulate::replicas::Replica,
+};
 use straggler_model::Network;
-use straggler_report::numbers::{counted, memory};
 use straggler_schedule::{Graph, goal};
-use straggler_sim::replicas::is_small;
-use straggler_sim::{Fabric, Simulation, Workload};
+use straggler_sim::{Fabric, Simulation, Workload, replicas::is_small};
 
 #[derive(Debug)]
 pub struct Inputs {

@@ -1,11 +1,8 @@
 //! Links that messages share: the topology of a simulation, and what the messages did to its links.
 
-use crate::kernel::exit::Outcome;
-use serde::Serialize;
-use straggler_model::{Network, Time, Topology};
-use straggler_report::numbers::{counted, percent};
-use straggler_sim::ports::LinkLoads;
-use straggler_sim::{Fabric, Placement};
+use crate::kernel::prelude::*;
+use straggler_model::{Network, Topology};
+use straggler_sim::{Fabric, Placement, ports::LinkLoads};
 
 /// The most loads that are kept over all replicas, of 32 bytes each.
 const MOST_KEPT: u64 = 1 << 24;

@@ -1,19 +1,14 @@
 //! The page of a simulation, with its finish times and its timeline, which are also pages of files.
 
-use crate::kernel::{command_line, pages};
-use crate::network::network_in_words;
-use crate::simulate::Findings;
+use crate::kernel::prelude::*;
 use crate::simulate::answer::{SimulateAnswer, answers};
-use crate::simulate::inputs::Inputs;
+use crate::{network::network_in_words, simulate::Findings, simulate::inputs::Inputs};
 use straggler_analysis::CriticalPath;
 use straggler_formats::chrome::Run;
-use straggler_model::Time;
 use straggler_model::stats::quantile_of_sorted;
-use straggler_report::Columns;
-use straggler_report::numbers::{SLOWDOWN_LEGEND, counted, percent};
+use straggler_report::numbers::SLOWDOWN_LEGEND;
 use straggler_report::page::{
-    ActivityRole, Axis, Bar, Bars, Cell, Chart, Distribution, Mark, Page, PointSeries, Sample, Scatter,
-    Section, Table, Timeline, Unit,
+    ActivityRole, Bar, Bars, Cell, Distribution, Mark, PointSeries, Sample, Scatter, Table, Timeline,
 };
 use straggler_trace as trace;
 

@@ -1,27 +1,21 @@
 //! `straggler simulate`, validated.
 
-use crate::args::Common;
-use crate::kernel::devices::TypedDevice;
-use crate::kernel::exit::{Wanted, mistaken, unreadable};
+use crate::kernel::exit::{Wanted, mistaken};
 use crate::kernel::gates::{self, ChecksOption, refuse_unknown};
-use crate::kernel::{Failure, Outcome, metrics};
-use crate::latency::drawn::LatencyOptions;
+use crate::kernel::prelude::*;
 use crate::simulate::args::{
     ModelOptions, NoiseOptions, OutputOptions, Simulate, TypedAcknowledgement, TypedEngine,
 };
-use crate::simulate::collective::CollectiveRequest;
-use crate::simulate::recorded;
-use crate::simulate::workload::ApplicationRequest;
-use crate::trace::traced::TraceRequest;
-use std::ops::Range;
-use std::path::{Path, PathBuf};
-use std::time::Duration;
+use crate::{
+    args::Common, kernel::devices::TypedDevice, kernel::metrics, latency::drawn::LatencyOptions,
+    simulate::collective::CollectiveRequest, simulate::recorded, simulate::workload::ApplicationRequest,
+    trace::traced::TraceRequest,
+};
+use std::{ops::Range, time::Duration};
 use straggler_analysis::study::FIT;
-use straggler_model::Time;
 use straggler_model::network::Factor;
 use straggler_noise::NoiseSpec;
-use straggler_sim::observers::Selection;
-use straggler_sim::{Acknowledgement, EngineChoice};
+use straggler_sim::{Acknowledgement, EngineChoice, observers::Selection};
 
 /// All settings of a simulation, before any file is opened.
 #[derive(Debug)]

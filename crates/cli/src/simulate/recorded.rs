@@ -1,14 +1,11 @@
 //! A simulated trace compared with the recorded run.
 
 use crate::kernel::metrics::{MAKESPAN, Metric, MetricKind, MetricUnit, SLOWDOWN};
+use crate::kernel::prelude::*;
 use crate::trace::traced::{Replayed, no_stream_of};
-use serde::Serialize;
-use std::path::PathBuf;
 use std::sync::Arc;
 use straggler_analysis::predict::{Fit, Prediction, RankPrediction, Sharing, relative, sharing};
-use straggler_model::Time;
-use straggler_report::numbers::{counted, is_factor, longer, percent, slowdown};
-use straggler_report::{Cell, Columns, Table};
+use straggler_report::numbers::{is_factor, longer, slowdown};
 use straggler_schedule::traced::Playback;
 use straggler_trace::disturbance::Disturbance;
 

@@ -1,11 +1,9 @@
 //! What a program pays that repeats a simulated collective. A single one starts at a random moment, often inside a detour
 //! or far from any, so it says little about a program.
 
-use crate::kernel::exit::Outcome;
-use crate::simulate::inputs::Inputs;
-use crate::simulate::plan::Plan;
+use crate::kernel::prelude::*;
+use crate::{simulate::inputs::Inputs, simulate::plan::Plan};
 use straggler_analysis::assess::{ProgramPoint, cost_of_repeating};
-use straggler_model::Time;
 use straggler_noise::{Injection, Phases, Waveform, Who};
 use straggler_report::numbers::slowdown_within;
 use straggler_schedule::collectives::Collective;

@@ -1,15 +1,10 @@
 //! Runs all replicas and keeps what the answer needs.
 
-use crate::kernel::{Outcome, interrupt};
-use crate::mpi::cluster;
-use crate::mpi::cluster::Share;
-use crate::simulate::inputs::Inputs;
-use crate::simulate::plan::Plan;
-use straggler_model::Time;
+use crate::kernel::prelude::*;
+use crate::mpi::cluster::{self, Share};
+use crate::{simulate::inputs::Inputs, simulate::plan::Plan};
 use straggler_model::stats::median_in_place;
-use straggler_sim::cluster::Cluster;
-use straggler_sim::ports::LinkLoads;
-use straggler_sim::{Accelerator, Engine, Run, Stuck, Workload};
+use straggler_sim::{Accelerator, Engine, Run, Stuck, Workload, cluster::Cluster, ports::LinkLoads};
 
 /// The stored result of one run.
 #[derive(Clone, Debug, PartialEq)]

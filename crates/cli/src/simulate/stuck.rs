@@ -1,12 +1,8 @@
 //! Why a schedule cannot finish, as text and as JSON.
 
-use crate::kernel::{Exit, Failure};
-use serde::Serialize;
+use crate::kernel::prelude::*;
 use std::fmt::Write;
-use straggler_model::units::Bytes;
-use straggler_report::numbers::{counted, grouped};
-use straggler_schedule::graph::ANY;
-use straggler_schedule::{Operation, OperationKind};
+use straggler_schedule::{Operation, OperationKind, graph::ANY};
 use straggler_sim::Stuck;
 use straggler_sim::outcome::{Blocked, Leftover};
 

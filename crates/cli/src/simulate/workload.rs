@@ -1,15 +1,10 @@
 //! Workloads: as typed, and as simulated with a description.
 
-use crate::kernel::{Failure, Outcome};
+use crate::kernel::prelude::*;
 use crate::simulate::collective::{CollectivePlan, DataOptions};
-use clap::{Args, ValueEnum};
-use std::cell::RefCell;
-use std::path::Path;
-use std::sync::Arc;
-use straggler_schedule::Graph;
-use straggler_schedule::collectives::Selector;
-use straggler_schedule::traced::Playback;
+use std::{cell::RefCell, sync::Arc};
 use straggler_schedule::workloads::{self, Application, Only, choose_default};
+use straggler_schedule::{Graph, collectives::Selector, traced::Playback};
 use straggler_sim::Workload;
 
 /// A workload, instead of a collective or a file.

@@ -1,12 +1,10 @@
 //! A study as text: the verdict, then the numbers.
 
+use crate::kernel::prelude::*;
 use crate::study::file::About;
 use straggler_analysis::study::{Coordinates, Series, Summary};
-use straggler_model::Time;
-use straggler_model::stats::Quantile;
-use straggler_model::units::write_bytes;
-use straggler_report::numbers::{SLOWDOWN_LEGEND, counted, grouped, longer, percent, slowdown_interval};
-use straggler_report::{Cell, Columns, Table};
+use straggler_model::{stats::Quantile, units::write_bytes};
+use straggler_report::numbers::{SLOWDOWN_LEGEND, longer, slowdown_interval};
 
 /// Only this many series get a sentence; the tables show all.
 const SENTENCES: usize = 8;

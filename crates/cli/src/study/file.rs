@@ -1,22 +1,16 @@
 //! Studies: their files, and the folders of their results.
 //! Also what a study needs (`study check`), and its results as a file for other programs (`study export`).
 
-use crate::args::Common;
-use crate::kernel::devices::threads;
-use crate::kernel::exit::{Wanted, mistaken, unreadable};
+use crate::kernel::exit::{Wanted, mistaken};
 use crate::kernel::memory::{Demand, available_bytes, free_disk_bytes, in_words, seconds_for};
-use crate::kernel::{Check, Console, Failure, Orderly, Outcome, to_json};
-use crate::network::NetworkAnswer;
+use crate::kernel::prelude::*;
 use crate::study::work::{plan_of, refuse_too_large, top_not_run};
 use crate::study::{Export, Run};
-use serde::{Deserialize, Serialize};
+use crate::{args::Common, kernel::devices::threads, network::NetworkAnswer};
 use std::fmt::Write;
-use std::path::Path;
 use straggler_analysis::study::{Fitted, Results, Series, Study, Summary, Sweep, series};
-use straggler_model::Time;
-use straggler_report::numbers::{counted, grouped, memory, rounded};
+use straggler_report::numbers::rounded;
 use straggler_report::study_results::{self, Format, csv_place};
-use straggler_report::{Table, replace_file};
 use straggler_schedule::collectives::Choice;
 
 pub const RESULTS: &str = "results.parquet";

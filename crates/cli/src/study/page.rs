@@ -1,21 +1,15 @@
 //! The page of a study: box plots over processes, slowdowns with their intervals, distributions at the largest
 //! scale, and all numbers as a table.
 
-use crate::kernel::{Outcome, command_line, pages};
+use crate::kernel::prelude::*;
 use crate::noise::file::has_drawn_source;
-use crate::study::answer;
-use crate::study::answer::labels;
+use crate::study::answer::{self, labels};
 use crate::study::file::{About, read_results};
-use std::path::Path;
 use straggler_analysis::inflection::THRESHOLD;
 use straggler_analysis::study::{Series, Summary, series};
-use straggler_model::Time;
 use straggler_model::stats::CONFIDENCE;
-use straggler_report::numbers::{SLOWDOWN_LEGEND, grouped, percent};
-use straggler_report::page::{
-    Axis, BoxSeries, Boxes, Chart, Distribution, Line, Lines, Mark, Page, Role, Sample, Scale, Section,
-    Table, Unit,
-};
+use straggler_report::numbers::SLOWDOWN_LEGEND;
+use straggler_report::page::{BoxSeries, Boxes, Distribution, Line, Lines, Mark, Role, Sample, Scale, Table};
 
 /// Most series in one chart; more are split by workload.
 const TOGETHER: usize = 4;

@@ -3,24 +3,17 @@
 use crate::kernel::devices::{self, GpuAnswer, TypedDevice, threads};
 use crate::kernel::memory::{LONG_SECONDS, available_bytes, free_disk_bytes, in_words, seconds_for};
 use crate::kernel::pages::{make_folder, refuse_foreign, remove_outdated};
-use crate::kernel::{Console, Exit, Failure, Meter, Orderly, Outcome, command_line, interrupt, to_json};
+use crate::kernel::prelude::*;
 use crate::mpi::cluster;
 use crate::study::file::{FittedAnswer, JOURNAL, PAGE, PROVENANCE, RESULTS, STUDY};
-use serde::Serialize;
-use std::path::{Path, PathBuf};
-use std::time::Instant;
 use straggler_analysis::study::{
     Batch, Coordinates, Journal, MODEL_VERSION, Needs, Opened, Plan, Results, Study, StudyRunError,
     StudyRunner, Tracks,
 };
 use straggler_measure::machine;
-use straggler_model::date::utc_now;
-use straggler_model::provenance::Machine;
-use straggler_report::numbers::{counted, grouped, memory};
-use straggler_report::study_results::Format;
-use straggler_report::{replace_file, study_results};
-use straggler_sim::Accelerator;
-use straggler_sim::cluster::Cluster;
+use straggler_model::{date::utc_now, provenance::Machine};
+use straggler_report::study_results::{self, Format};
+use straggler_sim::{Accelerator, cluster::Cluster};
 
 /// How to run a study. Only `until_ci` affects the results.
 #[derive(Clone, Debug, Default)]

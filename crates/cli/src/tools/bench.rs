@@ -4,16 +4,10 @@
 pub mod case;
 pub mod words;
 
-use crate::args::Common;
 use crate::kernel::devices::{DeviceOption, threads};
-use crate::kernel::typed::count;
-use crate::kernel::{Console, Exit, Failure, Outcome, to_json};
-use crate::tools::bench::case::Measured;
-use clap::Args;
-use serde::{Deserialize, Serialize};
-use std::path::PathBuf;
+use crate::kernel::prelude::*;
+use crate::{args::Common, kernel::typed::count, tools::bench::case::Measured};
 use std::process::{Command, Stdio};
-use straggler_report::replace_file;
 
 const EXAMPLES: &str = "\
 EXAMPLES

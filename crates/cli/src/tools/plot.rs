@@ -1,23 +1,15 @@
 //! `straggler tools plot`: draws a picture of a recording, of drawn noise, or of a chart of a report.
 
+use crate::kernel::prelude::*;
 use crate::kernel::typed::{path, text};
-use crate::kernel::{Check, Console, Exit, Failure, Outcome, Valid, refuse_missing_folder};
 use crate::noise::{file, page as noise_page};
 use crate::report::search::Search;
-use clap::{Args, Subcommand, ValueEnum};
-use serde::Serialize;
-use std::path::{Path, PathBuf};
-use straggler_analysis::noise::drawn;
-use straggler_analysis::noise::spectrum::Spectrum;
-use straggler_model::provenance::Origin;
-use straggler_model::{Time, spelling};
+use straggler_analysis::{noise::drawn, noise::spectrum::Spectrum};
+use straggler_model::{provenance::Origin, spelling};
 use straggler_noise::format::{FormatOptions, join};
-use straggler_noise::generate::Extent;
-use straggler_noise::{NoiseRecording, NoiseSpec, Shape, SignatureOrigin, SourceSpec};
+use straggler_noise::{NoiseRecording, NoiseSpec, Shape, SignatureOrigin, SourceSpec, generate::Extent};
 use straggler_report::charts::{Heading, ImageFormat, save};
-use straggler_report::numbers::{counted, grouped};
-use straggler_report::page::{Chart, Page, Plot, Section};
-use straggler_report::{Cell, Columns};
+use straggler_report::page::Plot;
 
 const EXAMPLES: &str = "\
 EXAMPLES

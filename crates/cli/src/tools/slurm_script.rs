@@ -2,16 +2,10 @@
 
 pub mod plan;
 pub mod script;
-use crate::kernel::memory::Demand;
-use crate::kernel::typed::count;
-use crate::kernel::{Console, Failure, Outcome, quoted};
-use crate::tools::slurm_script::plan::Plan;
-use clap::{Args, Subcommand, ValueEnum};
-use serde::Serialize;
+
+use crate::kernel::prelude::*;
+use crate::{kernel::memory::Demand, kernel::typed::count, tools::slurm_script::plan::Plan};
 use std::ffi::OsString;
-use std::path::PathBuf;
-use straggler_model::units::Bytes;
-use straggler_report::numbers::memory;
 use straggler_report::replace_executable_file;
 
 const EXAMPLES: &str = "\

@@ -1,22 +1,16 @@
 //! `straggler trace convert` and `trace merge`: traces in other formats, and streams of one run collected unchanged.
 
-use crate::kernel::exit::unreadable;
-use crate::kernel::{Console, Failure, Outcome, command_line};
+use crate::kernel::prelude::*;
 use crate::trace::file::{Opened, open_trace_with};
 use crate::trace::traced::{self, TraceRequest};
 use crate::trace::{Convert, Merge, Target};
-use serde::Serialize;
 use serde_json::json;
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
 use straggler_formats::otf2::{self, WriteError};
 use straggler_formats::{chrome, import, perfetto};
-use straggler_model::units::Bytes;
 use straggler_model::words::list;
-use straggler_report::numbers::counted;
 use straggler_report::{TemporaryFolder, replace_private_file};
-use straggler_schedule::goal;
-use straggler_schedule::traced::Options;
+use straggler_schedule::{goal, traced::Options};
 use straggler_trace::format::merge::{Merged, Part, merge};
 use straggler_trace::format::{directory, save};
 use straggler_trace::{Class, RegionSpan, Timeline, Trace, private};

@@ -2,23 +2,17 @@
 
 use crate::kernel::exit::{Wanted, mistaken, unknown};
 use crate::kernel::memory::{available_bytes, resident_bytes};
-use crate::kernel::typed::count;
-use crate::kernel::{Console, Failure, Outcome};
-use crate::training::file;
-use clap::{Args, ValueEnum};
-use std::collections::BTreeSet;
-use std::ffi::OsStr;
-use std::path::{Path, PathBuf};
+use crate::kernel::prelude::*;
+use crate::{kernel::typed::count, training::file};
+use std::{collections::BTreeSet, ffi::OsStr};
 use straggler_analysis::waits::{Missing, MissingRank};
 use straggler_formats::import;
 use straggler_model::Rank;
-use straggler_report::numbers::{counted, memory, seconds};
 use straggler_schedule::traced::{Begin, Options, Progress};
 use straggler_schedule::workloads::Only;
-use straggler_trace::Trace;
-use straggler_trace::disturbance::Disturbance;
 use straggler_trace::format::assemble::{Finding, Severity};
 use straggler_trace::format::directory::{self, EXTENSION};
+use straggler_trace::{Trace, disturbance::Disturbance};
 
 /// A trace, and the problems in its files.
 pub struct Opened {
@@ -179,7 +173,7 @@ pub fn incomplete(trace: &Trace, findings: &[Finding]) -> BTreeSet<Rank> {
 }
 
 /// "rank 3, byte 4711: the last block is cut off".
-pub fn sentence(finding: &Finding) -> String {
+fn sentence(finding: &Finding) -> String {
     place(finding.rank, finding.offset) + &finding.what
 }
 

@@ -1,15 +1,11 @@
 //! `straggler trace info` and `trace check`: the contents of a trace, and all its problems, not only the first.
 
-use crate::kernel::{Console, Exit, Failure, Outcome};
+use crate::kernel::prelude::*;
 use crate::trace::file::{Opened, Work, further_runs, incomplete, open_trace, open_trace_for, place};
-use crate::trace::page::CallTotals;
 use crate::trace::sites::{self, CodePlace};
-use crate::trace::words;
-use serde::Serialize;
+use crate::{trace::page::CallTotals, trace::words};
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
-use straggler_model::{Rank, Time};
-use straggler_report::numbers::counted;
+use straggler_model::Rank;
 use straggler_trace::format::assemble::{Finding, Severity};
 use straggler_trace::profile::{Profile, RankProfile};
 use straggler_trace::trace::{Communicator, RankTrace, Usage};

@@ -1,20 +1,12 @@
 //! The page of a trace, and the tables that the page and the terminal share.
 
-use crate::kernel::{command_line, pages};
-use crate::trace::file::Opened;
+use crate::kernel::prelude::*;
 use crate::trace::show::{CommAnswer, PairAnswer, RankAnswer, RegionAnswer, ShowAnswer, printable};
-use crate::trace::sites::SiteAnswer;
-use crate::trace::words;
-use serde::Serialize;
+use crate::{trace::file::Opened, trace::sites::SiteAnswer, trace::words};
 use std::collections::{BTreeMap, BTreeSet};
-use straggler_model::Time;
-use straggler_model::units::Bytes;
-use straggler_report::numbers::{counted, grouped, percent};
 use straggler_report::page::{
-    Axis, Bar, Bars, Chart, Heat, Histogram, HistogramSeries, Page, PointSeries, Scale, Scatter, Section,
-    Timeline, Unit,
+    Bar, Bars, Heat, Histogram, HistogramSeries, PointSeries, Scale, Scatter, Timeline,
 };
-use straggler_report::{Cell, Columns, Table};
 use straggler_trace as trace;
 use straggler_trace::Function;
 use straggler_trace::profile::{Counts, Pattern, Profile, SizeClass, is_counted, share};

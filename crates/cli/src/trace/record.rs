@@ -4,25 +4,16 @@
 //! stderr after it ends. With `--json`, a summary then goes to stdout as a single line, because an object over several
 //! lines could not be separated from the output of the command.
 
-use crate::kernel::exit::unreadable;
-use crate::kernel::pages::make_folder;
-use crate::kernel::{Console, Failure, Outcome};
-use crate::trace::file::{Opened, open_trace, runs};
-use crate::trace::info::InfoAnswer;
-use crate::trace::{Record, file, words};
+use crate::kernel::prelude::*;
+use crate::trace::file::{self, Opened, open_trace, runs};
+use crate::trace::{Record, words};
+use crate::{kernel::pages::make_folder, trace::info::InfoAnswer};
 use nix::sys::signal::{SigSet, Signal, kill};
 use nix::unistd::Pid;
-use serde::Serialize;
-use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
-use std::io::IsTerminal;
-use std::os::unix::ffi::OsStrExt;
-use std::os::unix::process::ExitStatusExt;
-use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus};
 use std::sync::atomic::{AtomicI32, Ordering};
-use straggler_model::Time;
-use straggler_report::numbers::{counted, significant};
+use std::{collections::BTreeMap, io::IsTerminal, os::unix::ffi::OsStrExt, os::unix::process::ExitStatusExt};
 use straggler_trace::profile::Profile;
 
 /// The process id of the command, or one of the two values below.
@@ -253,20 +244,20 @@ fn nothing_recorded(output: &Path) -> String {
 }
 
 /// The recording library.
-pub const LIBRARY: &str = "libstraggler_tracer.so";
+const LIBRARY: &str = "libstraggler_tracer.so";
 /// Variable with the path of the library.
-pub const LIBRARY_VARIABLE: &str = "STRAGGLER_TRACER";
+const LIBRARY_VARIABLE: &str = "STRAGGLER_TRACER";
 /// Variable with the folder of the streams.
-pub const FOLDER_VARIABLE: &str = "STRAGGLER_TRACE_DIR";
-pub const PRELOAD_VARIABLE: &str = "LD_PRELOAD";
+const FOLDER_VARIABLE: &str = "STRAGGLER_TRACE_DIR";
+const PRELOAD_VARIABLE: &str = "LD_PRELOAD";
 /// Variable that disables recording of arguments.
-pub const NO_COMMAND_LINE_VARIABLE: &str = "STRAGGLER_NO_COMMAND_LINE";
+const NO_COMMAND_LINE_VARIABLE: &str = "STRAGGLER_NO_COMMAND_LINE";
 
 /// Variable that enables recording of call sites.
-pub const CALL_SITES_VARIABLE: &str = "STRAGGLER_CALL_SITES";
+const CALL_SITES_VARIABLE: &str = "STRAGGLER_CALL_SITES";
 
 /// The path of the library: from the variable, else beside the program or in `../lib`.
-pub fn library(named: Option<OsString>, program: &Path) -> Outcome<PathBuf> {
+fn library(named: Option<OsString>, program: &Path) -> Outcome<PathBuf> {
     if let Some(named) = named {
         let named = PathBuf::from(named);
         return named.canonicalize().map_err(|fault| {
@@ -288,7 +279,7 @@ pub fn library(named: Option<OsString>, program: &Path) -> Outcome<PathBuf> {
 }
 
 /// The value of LD_PRELOAD: the library, then the existing entries.
-pub fn preload(library: &Path, existing: Option<OsString>) -> Outcome<OsString> {
+fn preload(library: &Path, existing: Option<OsString>) -> Outcome<OsString> {
     // The loader splits its list at both characters and has no quoting.
     if library.as_os_str().as_bytes().iter().any(|byte| b": ".contains(byte)) {
         return Err(Failure::bad_input(format!(
@@ -306,7 +297,7 @@ pub fn preload(library: &Path, existing: Option<OsString>) -> Outcome<OsString> 
 }
 
 /// Creates the folder and returns its full path. Existing streams are an error, or are removed with `force`.
-pub fn folder(path: &Path, force: bool) -> Outcome<PathBuf> {
+fn folder(path: &Path, force: bool) -> Outcome<PathBuf> {
     make_folder(path)?;
     let folder = path.canonicalize().map_err(|fault| unreadable(path, &fault))?;
     let old = runs(&folder);

@@ -1,13 +1,11 @@
 //! `straggler trace show`, with the regions of the traced program and warnings about unbalanced marks.
 
-use crate::kernel::{Console, Outcome, pages};
+use crate::kernel::prelude::*;
 use crate::trace::file::{Opened, Work, open_trace_for};
 use crate::trace::page::{self, CallTotals, FunctionTotals, SizeAnswer};
 use crate::trace::sites::{self, SiteAnswer};
 use crate::trace::{Picture, Show, waits, words};
-use serde::Serialize;
 use straggler_report::charts::save;
-use straggler_report::numbers::counted;
 use straggler_trace::profile::{Counts, Pair, Profile, Region, RegionCounts, RegionName, share};
 use straggler_trace::{CommId, Function};
 
@@ -233,7 +231,7 @@ pub struct CountsAnswer {
     pub unopened: u64,
 }
 
-pub fn region_answers(profile: &Profile) -> Vec<RegionAnswer> {
+fn region_answers(profile: &Profile) -> Vec<RegionAnswer> {
     profile.regions.iter().map(region_answer).collect()
 }
 
@@ -271,7 +269,7 @@ fn counts_answer(counts: &RegionCounts) -> CountsAnswer {
 }
 
 /// Unbalanced marks: one sentence per kind, with the first region and rank.
-pub fn mark_warnings(profile: &Profile) -> Vec<String> {
+fn mark_warnings(profile: &Profile) -> Vec<String> {
     let unclosed = mark_warning(
         profile,
         |counts| counts.unclosed,

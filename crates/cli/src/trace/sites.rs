@@ -3,14 +3,11 @@
 //! A module is read from its path in the trace, or from the separate debug information that distributions install
 //! under /usr/lib/debug. Only the same build is used: another one has other lines at the same offsets.
 
+use crate::kernel::prelude::*;
 use crate::trace::page::FunctionTotals;
 use addr2line::Loader;
-use object::Object;
-use object::read::ReadCache;
-use serde::Serialize;
-use std::collections::BTreeMap;
-use std::fs::File;
-use std::path::{Path, PathBuf};
+use object::{Object, read::ReadCache};
+use std::{collections::BTreeMap, fs::File};
 use straggler_trace::profile::{Profile, SiteProfile};
 use straggler_trace::sites::{CallSites, Module, SiteId};
 

@@ -1,24 +1,17 @@
 //! The replay of a trace, validated.
 
 use crate::kernel::memory::{available_bytes, refuse_too_much};
-use crate::kernel::{Console, Failure, Outcome};
-use crate::simulate::collective::DataOptions;
-use crate::simulate::workload::WorkloadOptions;
+use crate::kernel::prelude::*;
 use crate::trace::file::{Opened, ReplayOptions, Work, open_trace_for, refuse_one_of_many};
-use std::cell::RefCell;
-use std::path::PathBuf;
-use std::sync::Arc;
+use crate::{simulate::collective::DataOptions, simulate::workload::WorkloadOptions};
+use std::{cell::RefCell, sync::Arc};
 use straggler_formats::import;
 use straggler_model::network::PerByte;
 use straggler_mpi::Launcher;
-use straggler_schedule::collectives::Selector;
 use straggler_schedule::traced::{Building, Options, Playback, TraceError, TracedRun};
-use straggler_schedule::workloads::choose_default;
+use straggler_schedule::{collectives::Selector, workloads::choose_default};
 use straggler_sim::memory::replay_memory_bytes;
-use straggler_trace::Trace;
-use straggler_trace::format::assemble::MOST_MISSING;
-use straggler_trace::format::directory;
-use straggler_trace::pauses::Pauses;
+use straggler_trace::{Trace, format::assemble::MOST_MISSING, format::directory, pauses::Pauses};
 
 /// The replay as requested, before the trace is read.
 #[derive(Clone, Debug)]

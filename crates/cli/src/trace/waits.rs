@@ -2,24 +2,19 @@
 
 pub mod page;
 pub mod words;
-use crate::kernel::{Console, Outcome, pages};
-use crate::trace::Waits;
+
+use crate::kernel::prelude::*;
 use crate::trace::file::{Opened, Work, open_trace_for};
 use crate::trace::sites::{CodePlace, Named};
-use crate::trace::waits::words::WRONG_ORDER;
-use serde::Serialize;
+use crate::{trace::Waits, trace::waits::words::WRONG_ORDER};
 use std::collections::BTreeMap;
-use std::path::Path;
 use straggler_analysis::waits::{
     Activity, Cause, CriticalPath, Efficiency, Explanation, MissingRank, Pattern, RankTimes, RegionWaits,
     Total, Totals, WaitStates, unanalysed,
 };
 use straggler_analysis::whatif::Variation;
-use straggler_model::{Rank, Time};
-use straggler_report::numbers::percent;
-use straggler_report::page::Page;
-use straggler_trace::messages::CallPlace;
-use straggler_trace::{Function, Trace};
+use straggler_model::Rank;
+use straggler_trace::{Function, Trace, messages::CallPlace};
 
 pub fn run(typed: &Waits, console: &Console) -> Outcome<()> {
     let opened = open_trace_for(&typed.trace, Work::Waits)?;

@@ -1,12 +1,8 @@
 //! Traces as text.
 
-use crate::kernel::quoted;
+use crate::kernel::prelude::*;
 use crate::trace::{info as trace_info, page, show as trace_show};
 use std::collections::BTreeSet;
-use straggler_model::Time;
-use straggler_model::units::Bytes;
-use straggler_report::numbers::{counted, grouped, percent, seconds, significant};
-use straggler_report::{Cell, Columns, Table};
 use straggler_trace::profile::{Profile, is_counted, share};
 
 /// Most rows of a table; the rest are only counted.

@@ -1,7 +1,6 @@
 //! What the lost time of a job costs: GPU-hours per day, and money.
 
-use serde::Serialize;
-use straggler_report::numbers::{counted, significant};
+use crate::kernel::prelude::*;
 use straggler_training::Meta;
 use straggler_training::exact::{Answers, Cause};
 

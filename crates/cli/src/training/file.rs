@@ -1,15 +1,11 @@
 //! Files of training jobs: read, converted to traces, and generated with known faults.
 
-use crate::kernel::exit::{Wanted, mistaken, unreadable};
-use crate::kernel::{Console, Failure, Outcome};
+use crate::kernel::exit::{Wanted, mistaken};
+use crate::kernel::prelude::*;
 use crate::training::{Convert, Generate, JobFormat, TableFormat};
-use serde::Serialize;
 use std::fs::File;
 use std::io::{BufWriter, Write};
-use std::path::{Path, PathBuf};
-use straggler_model::units::Bytes;
-use straggler_report::numbers::{counted, grouped, seconds};
-use straggler_report::{TemporaryFolder, replace_file};
+use straggler_report::TemporaryFolder;
 use straggler_trace::Trace;
 use straggler_training::locations::{self, Places};
 use straggler_training::synthetic::{Synthetic, rows};
@@ -70,7 +66,7 @@ pub fn job_as_trace(path: &Path) -> Outcome<Trace> {
 }
 
 /// Note for jobs that consist of single kernels.
-pub const GUESSED_IF_UNKNOWN: &str =
+const GUESSED_IF_UNKNOWN: &str =
     "sizes of communications that the recording does not give are guessed from 25 GB/s";
 
 /// Where the ranks of a job run: ranks per node, or a file.

@@ -1,13 +1,10 @@
 //! The page of a training job, and the tables that the page and the terminal share.
 
-use crate::kernel::{command_line, pages};
+use crate::kernel::prelude::*;
 use crate::training::words;
 use std::collections::BTreeMap;
-use straggler_report::numbers::{self, longer_than, percent, seconds, slowdown_interval};
-use straggler_report::page::{
-    Activity, ActivityRole, Axis, Chart, Heat, Kind, NOBODY, Page, Section, Timeline, Unit,
-};
-use straggler_report::{Cell, Columns, Table};
+use straggler_report::numbers::{self, longer_than, slowdown_interval};
+use straggler_report::page::{Activity, ActivityRole, Heat, Kind, NOBODY, Timeline};
 use straggler_training::exact::{
     Answers, Bar, Breakdown, Cause, CurvePoint, Intervals, Replays, WorkerAnswer, bars, slowness,
 };

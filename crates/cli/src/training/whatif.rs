@@ -2,16 +2,12 @@
 
 pub mod words;
 
-use crate::kernel::typed::count;
-use crate::kernel::{Console, Failure, Meter, Outcome, interrupt, pages};
+use crate::kernel::prelude::*;
 use crate::training::faults::{TypedFault, fix, link, lose, slow, stall};
-use crate::training::file;
 use crate::whatif::args::{JOB, WhatIf};
-use clap::Args;
+use crate::{kernel::typed::count, training::file};
 use rayon::prelude::*;
-use serde::Serialize;
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use straggler_noise::{Injection, Phases, Waveform};
 use straggler_training::Job;
 use straggler_training::exact::{Replays, is_doubtful, mean};

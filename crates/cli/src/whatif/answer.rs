@@ -1,16 +1,12 @@
 //! The JSON answer of `straggler whatif`, with how the ranks of each run spent their time.
 
+use crate::kernel::prelude::*;
 use crate::network::NetworkAnswer;
 use crate::trace::file::Opened;
-use crate::whatif::args::TraceWhatIf;
-use crate::whatif::reenact::Replayed;
-use crate::whatif::{Results, Session};
-use serde::Serialize;
+use crate::whatif::{Results, Session, args::TraceWhatIf, reenact::Replayed};
 use straggler_analysis::waits::{Efficiency, Pattern, RankTimes, Totals, WaitStates};
-use straggler_analysis::whatif::search::Skipped;
-use straggler_analysis::whatif::{Bound, Decided, InCalls, Scenario};
-use straggler_model::{Network, Time};
-use straggler_report::numbers::{counted, percent};
+use straggler_analysis::whatif::{Bound, Decided, InCalls, Scenario, search::Skipped};
+use straggler_model::Network;
 
 /// A simulated hypothesis.
 pub struct Simulated {
@@ -226,7 +222,7 @@ impl WhatIfAnswer {
 }
 
 /// Smaller gains are not worth a change.
-pub const WORTH: f64 = 0.01;
+const WORTH: f64 = 0.01;
 
 /// What removes a fault and is worth it comes first, then what faster parts would gain, then changes that gain little.
 /// The last is the limit that an ideal network sets.

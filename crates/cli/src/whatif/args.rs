@@ -1,22 +1,15 @@
 //! `straggler whatif` as typed.
 
+use crate::kernel::prelude::*;
 use crate::kernel::typed::{RankRanges, TimeRange, noise, text};
-use crate::latency::drawn::LatencyOptions;
-use crate::report::ReportOption;
-use crate::trace::file::ReadingOptions;
-use crate::training::JobChanges;
-use crate::training::faults::who_help;
-use crate::whatif::plan::Given;
-use clap::{Args, ValueEnum};
-use std::path::PathBuf;
+use crate::{
+    latency::drawn::LatencyOptions, report::ReportOption, trace::file::ReadingOptions, training::JobChanges,
+    training::faults::who_help, whatif::plan::Given,
+};
 use std::str::FromStr;
-use straggler_analysis::whatif::Shares;
 use straggler_analysis::whatif::calls::{Deletion, Inserted, Insertion, collective_named};
-use straggler_analysis::whatif::messages::Filter;
 use straggler_analysis::whatif::nonblocking::{Overlap, When, is_send, twin};
-use straggler_analysis::whatif::place::Where;
-use straggler_analysis::whatif::regions::Ranks;
-use straggler_model::Time;
+use straggler_analysis::whatif::{Shares, messages::Filter, place::Where, regions::Ranks};
 use straggler_model::network::PerByte;
 use straggler_model::spelling::{hint, hint_of_list, nearest};
 use straggler_noise::NoiseSpec;

@@ -1,21 +1,16 @@
 //! Hypotheses of `straggler whatif`, from the command line and from files, and options that do not fit its input.
 
-use crate::kernel::{Check, Exit, Failure, Outcome, refuse_unwritable};
+use crate::kernel::prelude::*;
 use crate::latency::drawn::{LatencyOptions, TypedMeaning};
 use crate::training::TableFormat;
 use crate::whatif::args::{
     Balanced, Besides, Changes, Cut, Deleted, JOB, Nonblocking, Removed, Scaled, TRACE, TraceWhatIf,
     TypedPlace, WhatIf,
 };
-use clap::parser::ValueSource;
-use clap::{ArgMatches, Args, Command, Error, FromArgMatches};
-use serde::Deserialize;
-use std::path::{Path, PathBuf};
+use clap::{ArgMatches, Command, Error, FromArgMatches, parser::ValueSource};
 use std::str::FromStr;
-use straggler_analysis::whatif::Difference;
-use straggler_analysis::whatif::search::Candidate;
+use straggler_analysis::{whatif::Difference, whatif::search::Candidate};
 use straggler_model::toml_file;
-use straggler_model::units::Bytes;
 use straggler_noise::NoiseSpec;
 
 impl Check for WhatIf {

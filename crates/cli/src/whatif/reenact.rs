@@ -2,25 +2,16 @@
 //! network of the baseline: given, fitted to the trace, or assumed.
 
 use crate::args::Common;
-use crate::kernel::{Console, Failure, Outcome};
+use crate::kernel::prelude::*;
 use crate::mpi::replay::Replay;
 use crate::network::load_network;
 use crate::trace::file::{Opened, open_trace, refuse_one_of_many};
-use crate::whatif::answer::RunWaits;
-use crate::whatif::args::TraceWhatIf;
-use crate::whatif::plan::HypothesisPlan;
-use crate::whatif::{Session, plans};
-use serde::Serialize;
-use std::collections::HashMap;
+use crate::whatif::{Session, answer::RunWaits, args::TraceWhatIf, plan::HypothesisPlan, plans};
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::path::Path;
-use std::time::{Duration, Instant};
-use straggler_analysis::predict::fit;
-use straggler_analysis::study::FIT;
-use straggler_analysis::waits::WaitStates;
+use std::{collections::HashMap, time::Duration};
 use straggler_analysis::whatif::{Bound, InCalls, apply_all};
-use straggler_model::{Network, Time};
-use straggler_report::numbers::{counted, seconds};
+use straggler_analysis::{predict::fit, study::FIT, waits::WaitStates};
+use straggler_model::Network;
 use straggler_schedule::traced::{Decisions, Instruction, Options, TracedRun};
 use straggler_schedule::workloads::Only;
 use straggler_trace::Trace;

@@ -1,13 +1,10 @@
 //! The answer of `straggler whatif` as text, and its tables, which the page shares.
 
-use crate::kernel::{Exit, Failure};
+use crate::kernel::prelude::*;
 use crate::simulate::stuck::circle;
 use crate::whatif::answer::{EfficiencyAnswer, HypothesisAnswer, RunWaits, WhatIfAnswer};
-use straggler_analysis::whatif::Hang;
-use straggler_analysis::whatif::scenario::HangingCall;
-use straggler_analysis::whatif::search::MOST_TOGETHER;
-use straggler_report::numbers::{counted, grouped, longer, longer_than, percent, seconds};
-use straggler_report::{Cell, Columns, Table};
+use straggler_analysis::{whatif::Hang, whatif::scenario::HangingCall, whatif::search::MOST_TOGETHER};
+use straggler_report::numbers::{longer, longer_than};
 
 pub fn summary(answer: &WhatIfAnswer) -> String {
     let sorted = answer.sorted();

@@ -2,11 +2,10 @@
 
 use crate::assess::nodes::Report;
 use crate::kernel::pages::{Finding, FindingKind};
+use crate::kernel::prelude::*;
 use straggler_analysis::nodes::{Gain, Removal, Scale, Unit, outliers};
 use straggler_measure::sources::names::is_program;
-use straggler_model::Time;
 use straggler_model::words::list_up_to;
-use straggler_report::numbers::{counted, grouped, percent, seconds, significant};
 
 /// Most names in a sentence.
 const NAMES: usize = 5;

@@ -2,18 +2,11 @@
 //! the data of the whole cluster.
 
 use crate::assess::nodes::{Json, Report, page};
-use crate::kernel::exit::unreadable;
-use crate::kernel::pages::{self, Finding, make_folder, refuse_foreign, remove_outdated};
-use crate::kernel::{Failure, Outcome, interrupt, to_json};
-use serde::{Deserialize, Serialize};
+use crate::kernel::pages::{Finding, make_folder, refuse_foreign, remove_outdated};
+use crate::kernel::prelude::*;
 use std::collections::BTreeSet;
-use std::path::Path;
 use straggler_analysis::nodes::{CoreClock, Measurement, Part};
-use straggler_model::Time;
-use straggler_noise::format;
-use straggler_noise::format::{Format, FormatOptions};
-use straggler_report::numbers::{counted, grouped, percent};
-use straggler_report::replace_file;
+use straggler_noise::format::{self, Format, FormatOptions};
 
 const LIST: &str = "measurement.json";
 const NODES: &str = "nodes";

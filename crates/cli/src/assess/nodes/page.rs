@@ -2,14 +2,11 @@
 
 use crate::assess::nodes::Report;
 use crate::assess::nodes::findings::{unit, units};
-use crate::kernel::command_line;
-use crate::kernel::pages::{self, Finding, FindingKind};
-use straggler_analysis::nodes::outliers::Kind;
-use straggler_analysis::nodes::{Gain, Unit};
-use straggler_model::Time;
-use straggler_report::numbers::{grouped, longer, significant, slowdown};
-use straggler_report::page::{Axis, Bar, Bars, Chart, Heat, Page, Section, Unit as Of};
-use straggler_report::{Cell, Columns, Table};
+use crate::kernel::pages::{Finding, FindingKind};
+use crate::kernel::prelude::*;
+use straggler_analysis::nodes::{Gain, Unit, outliers::Kind};
+use straggler_report::numbers::{longer, slowdown};
+use straggler_report::page::{Bar, Bars, Heat, Unit as Of};
 
 /// Most bars of a chart.
 const MOST_BARS: usize = 20;
@@ -165,7 +162,7 @@ fn moments(report: &Report, command: &str) -> Option<Section> {
 }
 
 /// The nodes, or the cores of one node, in the order of the largest scale.
-pub fn ranking(report: &Report, most: usize) -> Table {
+fn ranking(report: &Report, most: usize) -> Table {
     let order = order(report).iter().enumerate().take(most);
     let rows = order.filter_map(|(row, &node)| Some((row, node, report.summaries.get(node)?)));
     Columns::over(rows)
@@ -213,12 +210,12 @@ pub fn gains(report: &Report) -> Table {
 }
 
 /// The ranking at the largest scale.
-pub fn order(report: &Report) -> &[usize] {
+fn order(report: &Report) -> &[usize] {
     report.costs.scales.last().map_or(&[], |scale| &scale.order)
 }
 
 /// The remark on a node next to its numbers.
-pub fn remark(report: &Report, node: usize) -> String {
+fn remark(report: &Report, node: usize) -> String {
     let outlier =
         report.outliers.nodes.iter().find(|outlier| outlier.node == node).map(|outlier| match outlier.kind {
             Kind::Noisier => "noisier",
@@ -230,7 +227,7 @@ pub fn remark(report: &Report, node: usize) -> String {
 }
 
 /// "the worst 2 nodes replaced".
-pub fn replaced(report: &Report, gain: &Gain) -> String {
+fn replaced(report: &Report, gain: &Gain) -> String {
     match (gain.nodes.len(), report.cluster.unit) {
         (1, _) => format!("{} replaced", gain.nodes.join("")),
         (count, Unit::Node) => format!("the worst {count} nodes replaced"),

@@ -1,7 +1,7 @@
 //! From a synthetic measurement to the files and the exit code.
 
 use crate::assess::nodes::*;
-use std::path::Path;
+use crate::kernel::prelude::*;
 use straggler_analysis::nodes::{CoreClock, Part};
 use straggler_model::philox::Stream;
 use straggler_noise::NoiseRecording;

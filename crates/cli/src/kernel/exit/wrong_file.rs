@@ -1,14 +1,10 @@
 //! Error messages for files that are missing or of the wrong kind, the same for every command.
 
-use crate::kernel::{Failure, quoted};
-use std::io;
-use std::io::{Read, Seek};
-use std::path::Path;
+use crate::kernel::prelude::*;
+use std::io::{self, Read, Seek};
 use straggler_formats::import;
-use straggler_model::path_text::path_of;
-use straggler_model::spelling;
-use straggler_noise::format;
-use straggler_noise::format::Format;
+use straggler_model::{path_text::path_of, spelling};
+use straggler_noise::format::{self, Format};
 use straggler_schedule::goal;
 use straggler_trace::format::directory;
 

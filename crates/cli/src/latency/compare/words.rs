@@ -1,20 +1,16 @@
 //! A comparison as text: sentences, and the tables of the terminal and of the page.
 
-use crate::kernel::{command_line, pages};
+use crate::kernel::prelude::*;
 use crate::latency::compare::{CompareAnswer, FileAnswer, GateAnswer, SeriesAnswer, Set};
 use crate::latency::file::{LatencyFile, first_few};
-use crate::latency::page as latency_page;
-use crate::latency::page::Named;
 use crate::latency::words::{SECONDS, both, p_value, quantile_cell, signed_percent, signed_time, time_cell};
+use crate::{latency::page as latency_page, latency::page::Named};
 use straggler_analysis::latency::compare::{Change, Difference, Direction, Ratio, SHIFT, Unknown};
-use straggler_analysis::latency::gate::GateOutcome;
-use straggler_analysis::latency::summary::level_name;
-use straggler_analysis::latency::variation::LEAST_BLOCKS;
-use straggler_analysis::latency::{Comparison, Group, Variation};
+use straggler_analysis::latency::{
+    Comparison, Group, Variation, gate::GateOutcome, summary::level_name, variation::LEAST_BLOCKS,
+};
 use straggler_model::latency::Outside;
-use straggler_report::numbers::{grouped, is_factor, percent, significant};
-use straggler_report::page::{Page, Section};
-use straggler_report::{Cell, Columns, Table};
+use straggler_report::numbers::is_factor;
 
 /// One sentence about a file, named by its letter (the first file is A); a second one if something is unknown.
 pub fn verdict(letter: char, comparison: &Comparison) -> String {

@@ -1,15 +1,13 @@
 //! Hints as text: a possible cause of the shape, and the evidence.
 
-use crate::latency::diagnose::apart;
-use crate::latency::words::time;
-use serde::Serialize;
+use crate::kernel::prelude::*;
+use crate::{latency::diagnose::apart, latency::words::time};
 use straggler_analysis::latency::diagnose::{
     AbovePeers, BusyHost, GroupFound, Hint, Oversubscribed, PairSplit, SharedCore, SplitKind,
 };
 use straggler_analysis::latency::noise::NoiseTail;
 use straggler_analysis::latency::pairs::{Cluster, Explanation, Pairs, Property, PropertyValue};
 use straggler_analysis::latency::stationarity::{Stationarity, Steadiness};
-use straggler_report::numbers::{counted, grouped, percent, significant};
 
 /// A hint as text.
 #[derive(Serialize)]

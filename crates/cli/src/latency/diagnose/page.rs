@@ -1,18 +1,12 @@
 //! The tables of a diagnosis, for the terminal and for the page.
 
-use crate::kernel::{Outcome, command_line, pages};
+use crate::kernel::prelude::*;
 use crate::latency::diagnose::{DiagnosisAnswer, words};
-use crate::latency::page::Named;
 use crate::latency::words::{quantile_cell, time, time_cell as ps};
-use crate::latency::{file, page as latency_page};
-use std::path::Path;
-use straggler_analysis::latency::diagnose::GroupFound;
+use crate::latency::{file, page as latency_page, page::Named};
 use straggler_analysis::latency::fits::{Fit, Fits};
-use straggler_analysis::latency::summary::level_name;
 use straggler_analysis::latency::{Diagnosis, Distribution, Group, Mode, Ranks, Summary};
-use straggler_report::numbers::{counted, significant};
-use straggler_report::page::{Page, Section};
-use straggler_report::{Cell, Columns, Table};
+use straggler_analysis::{latency::diagnose::GroupFound, latency::summary::level_name};
 
 /// A row of the summary table.
 #[derive(Clone, Copy)]

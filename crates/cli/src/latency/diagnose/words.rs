@@ -1,17 +1,12 @@
 //! A diagnosis as text.
 
-use crate::latency::diagnose::hints::HintAnswer;
+use crate::kernel::prelude::*;
 use crate::latency::diagnose::{DiagnosisAnswer, apart, page};
-use crate::latency::words::time;
-use straggler_analysis::latency::diagnose::GroupFound;
-use straggler_analysis::latency::noise::NoTail;
-use straggler_analysis::latency::pairs::Pairs;
+use crate::{latency::diagnose::hints::HintAnswer, latency::words::time};
 use straggler_analysis::latency::ranks::{Lead, OneRank};
 use straggler_analysis::latency::stationarity::{Apart, Steadiness};
-use straggler_analysis::latency::{Ranks, Summary};
+use straggler_analysis::latency::{Ranks, Summary, diagnose::GroupFound, noise::NoTail, pairs::Pairs};
 use straggler_model::latency::Outside;
-use straggler_report::numbers::{counted, grouped, percent, significant};
-use straggler_report::{Cell, Columns, Table};
 
 /// Groups shown in full; each of the others gets one line.
 const MOST_GROUPS: usize = 8;

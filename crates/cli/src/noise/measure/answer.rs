@@ -1,15 +1,12 @@
 //! The JSON answer of a noise measurement.
 
 use crate::kernel::gates::LimitAnswer;
+use crate::kernel::prelude::*;
 use crate::noise::words::{evidence, explained};
-use serde::Serialize;
 use straggler_analysis::noise::Explained;
 use straggler_measure::noise::Measured;
-use straggler_model::Time;
 use straggler_model::provenance::{Machine, Timer};
 use straggler_noise::recording::{Attribution, Core, Evidence, Method, NoiseRecording, SourceName};
-use straggler_report::numbers::{counted, percent, significant};
-use straggler_report::{Cell, Columns, Table};
 
 #[derive(Debug, Serialize)]
 pub struct MeasureNoiseAnswer {

@@ -1,21 +1,14 @@
 //! Measures the noise of this machine, and tests that a measurement finds injected detours (`--self-test`).
 
-use crate::kernel::memory::available_bytes;
-use crate::kernel::{Console, Exit, Failure, Meter, Outcome, command_line, interrupt};
-use crate::noise::measure::Plan;
-use serde::Serialize;
-use std::path::Path;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use crate::kernel::prelude::*;
+use crate::{kernel::memory::available_bytes, noise::measure::Plan};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use straggler_measure::noise::{self, MeasureError, Measured, Options};
 use straggler_measure::self_test::{self, Priority, SelfTest, Verdict};
-use straggler_measure::sources::Observation;
 use straggler_measure::timer::{self, Clock, Native};
-use straggler_measure::{cores, machine};
-use straggler_model::Time;
+use straggler_measure::{cores, machine, sources::Observation};
 use straggler_model::provenance::{Machine, Origin, Timer};
 use straggler_noise::NoiseRecording;
-use straggler_report::Table;
-use straggler_report::numbers::{counted, grouped, memory, percent, significant};
 
 /// Number of batches of a long measurement.
 const BATCHES: u64 = 5;

@@ -1,16 +1,13 @@
 //! The redundant butterfly of Chen and Suda: run time of cycles, and how much redundancy recovers.
 
-use crate::kernel::devices::threads;
-use crate::kernel::{Failure, Meter, Outcome, interrupt};
+use crate::kernel::prelude::*;
 use crate::papers::reproduce::comparison::{Comparison, Quantity};
-use crate::papers::reproduce::studies::Description;
 use crate::papers::reproduce::{Findings, Setting, Size, Work};
+use crate::{kernel::devices::threads, papers::reproduce::studies::Description};
 use straggler_analysis::recovery::{Experiment, Trial, mean_ratio};
-use straggler_model::stats::quantile_in_place;
-use straggler_model::{Network, Time};
+use straggler_model::{Network, stats::quantile_in_place};
 use straggler_noise::{Injection, NoiseSpec, Phases, Source};
-use straggler_report::numbers::{grouped, significant};
-use straggler_report::page::{Axis, Chart, Line, Lines, Role, Unit};
+use straggler_report::page::{Line, Lines, Role};
 use straggler_sim::programs::{Butterfly, Redundancy};
 use straggler_sim::{Replicas, Simulation};
 

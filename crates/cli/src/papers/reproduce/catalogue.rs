@@ -1,13 +1,9 @@
 //! Everything that can be reproduced, and what simulation cannot reproduce.
 
-use crate::kernel::{Console, Outcome};
+use crate::kernel::prelude::*;
 use crate::papers::reproduce::studies::{Definition, Description};
 use crate::papers::reproduce::{Findings, Setting, Size, Work, butterfly, exchanges, timelines};
-use serde::Serialize;
-use std::path::Path;
 use straggler_analysis::study::Plan;
-use straggler_report::numbers::grouped;
-use straggler_report::{Cell, Columns};
 
 pub struct Entry {
     /// As it is typed.

@@ -1,12 +1,10 @@
 //! Published and simulated numbers and their difference, and reproductions as text.
 
+use crate::kernel::prelude::*;
 use crate::papers::reproduce::catalogue::NOT_SIMULATED;
 use crate::papers::reproduce::{Made, ReproduceAnswer, Size};
-use serde::Serialize;
 use std::fmt::Write;
 use straggler_model::date::utc_now;
-use straggler_report::numbers::{counted, grouped, percent, seconds, significant};
-use straggler_report::{Cell, Columns, Table};
 
 /// The kind of a number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]

@@ -1,16 +1,13 @@
 //! The all-to-all of the IBM SP2, resampled from exchange times (Tabe, Hardwick and Stout).
 
-use crate::kernel::{Failure, Meter, Outcome, interrupt};
-use crate::latency::file::Exchanges;
+use crate::kernel::prelude::*;
 use crate::papers::reproduce::comparison::{Comparison, Quantity};
-use crate::papers::reproduce::studies::Description;
 use crate::papers::reproduce::{Findings, Setting, Size, Work};
-use straggler_model::philox::Stream;
+use crate::{latency::file::Exchanges, papers::reproduce::studies::Description};
 use straggler_model::stats::{histogram, mean};
-use straggler_model::units::Bytes;
-use straggler_model::{Time, samples};
+use straggler_model::{philox::Stream, samples};
 use straggler_noise::{Injection, NoiseSpec, Phases};
-use straggler_report::page::{Axis, Chart, Histogram, HistogramSeries, Line, Lines, Role, Unit};
+use straggler_report::page::{Histogram, HistogramSeries, Line, Lines, Role};
 use straggler_sim::resampling::{Distributions, Model, Watch, exchanges, throughput as throughput_of};
 
 fn samples_of(size: Size) -> u32 {

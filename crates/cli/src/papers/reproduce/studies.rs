@@ -2,19 +2,16 @@
 //! Some also compare how the largest slowdown grows: linearly with the detour, and with the logarithm of the number of
 //! processes.
 
-use crate::kernel::{Failure, Outcome};
+use crate::kernel::prelude::*;
 use crate::papers::reproduce::comparison::{Comparison, Meaning, Quantity};
 use crate::papers::reproduce::{Findings, Setting, Size};
-use crate::study::answer::verdict;
-use crate::study::file::About;
-use crate::study::{page, work};
-use serde::Deserialize;
+use crate::study::{answer::verdict, file::About, page, work};
 use straggler_analysis::growth::{Fit, straight_line};
 use straggler_analysis::inflection::THRESHOLD;
 use straggler_analysis::study::{Series, Study, Summary, series};
-use straggler_model::{Time, toml_file};
+use straggler_model::toml_file;
 use straggler_noise::{NoiseSpec, Shape, SourceSpec};
-use straggler_report::page::{Axis, Block, Chart, Heat, Scale, Section, Unit};
+use straggler_report::page::{Block, Heat, Scale};
 use toml::Table;
 
 /// A description of the reproduction.

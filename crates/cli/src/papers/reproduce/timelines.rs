@@ -1,17 +1,14 @@
 //! Small runs as timelines: synchronisation of two processes, a broadcast, two barriers.
 
-use crate::kernel::{Failure, Outcome, interrupt};
+use crate::kernel::prelude::*;
 use crate::papers::reproduce::comparison::{Comparison, Quantity};
-use crate::papers::reproduce::studies::Description;
 use crate::papers::reproduce::{Findings, Setting, Size, Work};
-use crate::simulate::page::timeline_chart;
-use straggler_model::{Network, Rank, Time};
+use crate::{papers::reproduce::studies::Description, simulate::page::timeline_chart};
+use straggler_model::{Network, Rank};
 use straggler_noise::{Injection, Phases, Source, Waveform, Who};
-use straggler_report::page::Chart;
 use straggler_schedule::collectives::{Algorithm, Job, Operation};
 use straggler_schedule::goal;
-use straggler_sim::observers::Selection;
-use straggler_sim::{Control, Outcome as RunOutcome, Simulation, Workload};
+use straggler_sim::{Control, Outcome as RunOutcome, Simulation, Workload, observers::Selection};
 use straggler_trace::Timeline;
 
 /// CHiC from Table III: the diagrams of the paper have no numbers.

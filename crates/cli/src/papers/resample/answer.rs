@@ -1,18 +1,11 @@
 //! The result of `resample`: as one object, as text (a sentence, then tables), and as a page.
 
 use crate::kernel::memory::peak_rss_bytes;
-use crate::kernel::{command_line, pages};
+use crate::kernel::prelude::*;
 use crate::papers::resample::{BUDGET, Case, Findings, Inputs, Measured, Plan, Why};
-use serde::Serialize;
-use straggler_model::Time;
 use straggler_model::stats::{Summary, chance_distance, distance};
-use straggler_model::units::Bytes;
-use straggler_report::histograms::Histogram as Bins;
-use straggler_report::numbers::{counted, grouped, percent, rounded, seconds, significant};
-use straggler_report::page::{
-    Axis, BoxSeries, Boxes, Chart, Histogram, HistogramSeries, Page, Scale, Section, Unit,
-};
-use straggler_report::{Cell, Columns, Table};
+use straggler_report::page::{BoxSeries, Boxes, Histogram, HistogramSeries, Scale};
+use straggler_report::{histograms::Histogram as Bins, numbers::rounded};
 use straggler_sim::resampling::{Distributions, Processor, throughput};
 
 #[derive(Debug, Serialize)]

@@ -1,17 +1,12 @@
 //! One case, measured in this process.
 
 use crate::kernel::devices::{self, TypedDevice, threads};
-use crate::kernel::memory::peak_rss_bytes;
-use crate::kernel::{Console, Exit, Failure, Outcome};
-use crate::simulate::collective::CollectivePlan;
+use crate::kernel::prelude::*;
 use crate::tools::bench::{BenchWorkload, Case};
-use serde::{Deserialize, Serialize};
-use std::io;
-use std::io::Write;
+use crate::{kernel::memory::peak_rss_bytes, simulate::collective::CollectivePlan};
+use std::io::{self, Write};
 use std::sync::atomic::AtomicBool;
-use std::time::Instant;
-use straggler_model::philox::Stream;
-use straggler_model::{Network, Time};
+use straggler_model::{Network, philox::Stream};
 use straggler_noise::{Injection, NoiseSpec, Phases};
 use straggler_schedule::collectives::{Algorithm, Job, Name, Operation};
 use straggler_schedule::goal::{Format, stream, text, text_write};

@@ -1,12 +1,10 @@
 //! The results of `bench` as tables.
 
+use crate::kernel::prelude::*;
 use crate::tools::bench::case::{Measured, NOISE_IN_WORDS};
 use crate::tools::bench::{BenchWorkload, Case, Group, Report};
 use std::fmt::Write;
-use straggler_model::Time;
-use straggler_model::units::Bytes;
-use straggler_report::numbers::{counted, grouped, memory, rounded, significant};
-use straggler_report::{Cell, Columns, Table};
+use straggler_report::numbers::rounded;
 
 pub fn summary(report: &Report) -> String {
     let of_group = |group: Group| -> Vec<&Measured> {

@@ -1,15 +1,13 @@
 //! `straggler tools slurm-script`, validated.
 
 use crate::args::{Cli, Command, Common};
-use crate::kernel::{Failure, Outcome};
+use crate::kernel::prelude::*;
 use crate::simulate::plan;
 use crate::study::{Run, StudyCommand};
 use crate::tools::slurm_script::{Launcher, Mpi, OptionsJob, Resources, Settings, SlurmCommand};
-use clap::Parser;
-use clap::error::ErrorKind;
+use clap::{Parser, error::ErrorKind};
 use std::ffi::OsString;
-use std::path::PathBuf;
-use straggler_model::units::{Bytes, counted};
+use straggler_model::units::counted;
 
 /// The contents of the script, before any file is opened.
 #[derive(Debug)]

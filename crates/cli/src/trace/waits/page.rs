@@ -1,18 +1,14 @@
 //! Waits on a timeline, coloured by pattern, and the critical path.
 
-use crate::kernel::{command_line, pages};
+use crate::kernel::prelude::*;
 use crate::trace::file::Opened;
-use crate::trace::waits::words::plain;
-use crate::trace::waits::{CauseAnswer, WaitsAnswer, words};
+use crate::trace::waits::words::{self, plain};
+use crate::trace::waits::{CauseAnswer, WaitsAnswer};
 use std::collections::BTreeMap;
 use straggler_analysis::waits::{CriticalPath, Explanation, Pattern, Totals, Wait, WaitStates};
-use straggler_model::{Rank, Time};
-use straggler_report::numbers::{grouped, percent};
-use straggler_report::page::{
-    Activity, ActivityRole, Arrow, Axis, Bar, Bars, Chart, Kind, NOBODY, Page, Section, Timeline, Unit,
-};
-use straggler_trace::profile::is_counted;
-use straggler_trace::{Class, Trace};
+use straggler_model::Rank;
+use straggler_report::page::{Activity, ActivityRole, Arrow, Bar, Bars, Kind, NOBODY, Timeline};
+use straggler_trace::{Class, Trace, profile::is_counted};
 
 /// Most ranks and calls shown.
 const MOST_RANKS: usize = 256;

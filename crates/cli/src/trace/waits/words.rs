@@ -1,17 +1,14 @@
 //! Wait states as text.
 
-use crate::kernel::quoted;
-use crate::trace::file::what_is_missing;
-use crate::trace::sites::Named;
+use crate::kernel::prelude::*;
 use crate::trace::waits::{
     CauseAnswer, EfficiencyAnswer, FunctionAnswer, NotAnalysed, PathActivityAnswer, RankAnswer, SiteAnswer,
     WaitsAnswer,
 };
+use crate::{trace::file::what_is_missing, trace::sites::Named};
 use std::collections::BTreeMap;
 use straggler_analysis::waits::{Activity, Cause, Explanation, Missing, Pattern, Total, WaitStates};
-use straggler_model::{Rank, Time};
-use straggler_report::numbers::{counted, grouped, percent, seconds};
-use straggler_report::{Cell, Columns, Table};
+use straggler_model::Rank;
 use straggler_trace::{Class, Function};
 
 pub const WRONG_ORDER: &str = "late_sender_wrong_order";

@@ -1,13 +1,10 @@
 //! A changed job as text.
 
-use crate::kernel::{command_line, pages};
+use crate::kernel::prelude::*;
 use crate::training::page::excess;
 use crate::training::whatif::{Quantiles, TrainingWhatIfAnswer};
-use std::path::Path;
-use straggler_model::Time;
-use straggler_report::numbers::{NO_LONGER, counted, longer, longer_range, percent, seconds, significant};
-use straggler_report::page::{Axis, Chart, Distribution, Line, Lines, Page, Role, Sample, Section, Unit};
-use straggler_report::{Table, numbers};
+use straggler_report::numbers::{self, NO_LONGER, longer, longer_range};
+use straggler_report::page::{Distribution, Line, Lines, Role, Sample};
 use straggler_training::whatif::{Effect, Fault, Scenario, Whom};
 
 /// Smaller relative changes of the step time count as none.
