@@ -27,7 +27,8 @@ mod experiments;
 mod file;
 mod judge;
 mod limit;
-pub mod simulated;
+#[cfg(test)]
+mod simulated;
 #[cfg(test)]
 mod tests;
 mod words;

@@ -72,7 +72,7 @@ pub fn relative(a: Time, b: Time) -> Option<f64> {
 }
 
 /// A host with more ranks than cores: ranks wait for each other's computation, so measured times mean little.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, serde::Serialize)]
 pub struct Sharing {
     pub host: String,
     pub ranks: u32,

@@ -28,7 +28,7 @@ mod unanalysed;
 pub use activities::{Activities, Activity};
 pub use causes::{Cause, root_causes};
 pub use critical_path::{CriticalPath, PathActivity, PathPart, Stretch};
-pub use efficiency::{CommunicationFactors, Efficiency};
+pub use efficiency::Efficiency;
 pub use explanation::Explanation;
 pub(crate) use meetings::is_ordered;
 pub use messages::messages_by_receiver;

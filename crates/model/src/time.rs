@@ -40,14 +40,6 @@ impl Time {
         Time(ns.saturating_mul(1_000))
     }
 
-    /// Converts nanoseconds; `None` on overflow.
-    pub const fn checked_from_ns(ns: u64) -> Option<Time> {
-        match ns.checked_mul(1_000) {
-            Some(ps) => Some(Time(ps)),
-            None => None,
-        }
-    }
-
     pub const fn ps(self) -> u64 {
         self.0
     }
@@ -121,9 +113,13 @@ impl fmt::Display for Time {
     }
 }
 
-/// Serialises a time in seconds, not in picoseconds.
-pub fn in_seconds<S: serde::Serializer>(time: &Time, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_f64(time.seconds())
+/// Serialises a time, or none, in seconds, not in picoseconds.
+pub fn in_seconds<S: serde::Serializer>(
+    time: &(impl Into<Option<Time>> + Copy),
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    let time: Option<Time> = (*time).into();
+    serde::Serialize::serialize(&time.map(Time::seconds), serializer)
 }
 
 #[cfg(test)]
@@ -147,6 +143,6 @@ mod tests {
     #[test]
     fn saturates_instead_of_wrapping() {
         assert_eq!(Time::NEVER + Time(1), Time::NEVER);
-        assert_eq!(Time::checked_from_ns(u64::MAX), None);
+        assert_eq!(Time::from_ns(u64::MAX), Time::NEVER);
     }
 }

@@ -84,11 +84,6 @@ impl Format {
             Format::Ftq => "ftq",
         }
     }
-
-    /// Whether a file has room for one core only.
-    pub fn is_of_one_core(self) -> bool {
-        self != Format::Straggler
-    }
 }
 
 impl fmt::Display for Format {

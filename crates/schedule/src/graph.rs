@@ -182,10 +182,6 @@ impl Graph {
         }
     }
 
-    pub fn edge_count(&self) -> u64 {
-        self.facts.edges
-    }
-
     pub fn messages(&self) -> u64 {
         self.facts.messages
     }

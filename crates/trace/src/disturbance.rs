@@ -8,10 +8,11 @@ use straggler_model::Rank;
 const WORTH_TELLING: f64 = 0.02;
 
 /// A summary of the ranks that lost much of their time to other work.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, Copy, PartialEq, Debug, serde::Serialize)]
 pub struct Disturbance {
     pub ranks: u32,
     /// The rank that lost most, the share of its time that it lost, and how often it was preempted.
+    #[serde(rename = "worst_rank")]
     pub worst: Rank,
     pub lost: f64,
     pub preemptions: u64,

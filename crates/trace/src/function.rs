@@ -108,6 +108,13 @@ macro_rules! functions {
         #[allow(non_camel_case_types)]
         pub enum Function { $($name,)* }
 
+        /// By its name.
+        impl serde::Serialize for Function {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_str(self.name())
+            }
+        }
+
         impl Function {
             pub const ALL: &[Function] = &[$(Function::$name,)*];
 

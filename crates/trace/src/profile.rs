@@ -24,7 +24,9 @@ use crate::sites::SiteId;
 use crate::trace::{RankTrace, Trace};
 use crate::{Class, Function, Start};
 use regions::Marks;
+use serde::Serialize;
 use std::collections::BTreeMap;
+use straggler_model::time::in_seconds;
 use straggler_model::{Rank, Time};
 
 /// A traced run in numbers.
@@ -64,18 +66,22 @@ pub struct RankProfile {
 }
 
 /// Totals over many calls.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct Counts {
     pub calls: u64,
+    #[serde(rename = "seconds", serialize_with = "in_seconds")]
     pub time: Time,
     /// The longest single call. Polls that were only counted enter with their mean.
+    #[serde(rename = "longest_seconds", serialize_with = "in_seconds")]
     pub longest: Time,
+    #[serde(rename = "bytes_sent")]
     pub sent: u64,
+    #[serde(rename = "bytes_received")]
     pub received: u64,
 }
 
 /// The messages one rank sent to another.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 pub struct Pair {
     pub from: Rank,
     pub to: Rank,

@@ -32,8 +32,9 @@ const SLOW_BYTE: f64 = 10_000.0;
 const MANY: usize = 1 << 20;
 
 /// A network fitted to a trace.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, serde::Serialize)]
 pub struct Fit {
+    #[serde(skip)]
     pub network: Network,
     /// Sends that determined the cost of a send.
     pub sends: usize,

@@ -3,7 +3,8 @@
 use super::WaitStates;
 use straggler_model::Time;
 
-#[derive(Clone, Copy, PartialEq, Debug)]
+/// The factors of the POP project: parallel = load balance × communication, communication = serialisation × transfer.
+#[derive(Clone, Copy, PartialEq, Debug, serde::Serialize)]
 pub struct Efficiency {
     /// The mean computation of a rank, as a share of that of the busiest.
     pub load_balance: f64,
@@ -11,17 +12,11 @@ pub struct Efficiency {
     pub communication: f64,
     /// The product of the two: the share of the run in which ranks compute.
     pub parallel: f64,
-    /// The factors of `communication`, if the run time on an ideal network is known.
-    pub factors: Option<CommunicationFactors>,
-}
-
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct CommunicationFactors {
     /// The computation of the busiest rank, as a share of the run on an ideal network: what ranks lose by waiting for
-    /// each other on any network.
-    pub serialisation: f64,
-    /// The run on an ideal network, as a share of the run: what moving data costs.
-    pub transfer: f64,
+    /// each other on any network. None if the run time on an ideal network is unknown.
+    pub serialisation: Option<f64>,
+    /// The run on an ideal network, as a share of the run: what moving data costs. None if its run time is unknown.
+    pub transfer: Option<f64>,
 }
 
 impl WaitStates {
@@ -33,10 +28,13 @@ impl WaitStates {
         let most = there().map(|rank| rank.computation).max()?.seconds();
         let mean = there().map(|rank| rank.computation.seconds()).sum::<f64>() / there().count() as f64;
         let ideal = ideal.map(Time::seconds).filter(|&ideal| ideal > 0.0);
-        let factors =
-            ideal.map(|ideal| CommunicationFactors { serialisation: most / ideal, transfer: ideal / run });
-        let (load_balance, communication) = (mean / most, most / run);
-        let efficiency = Efficiency { load_balance, communication, parallel: mean / run, factors };
+        let efficiency = Efficiency {
+            load_balance: mean / most,
+            communication: most / run,
+            parallel: mean / run,
+            serialisation: ideal.map(|ideal| most / ideal),
+            transfer: ideal.map(|ideal| ideal / run),
+        };
         (most > 0.0).then_some(efficiency)
     }
 }

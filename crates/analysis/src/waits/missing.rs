@@ -11,10 +11,11 @@ use straggler_trace::operations::Operations;
 use straggler_trace::{Class, RankTrace, Trace};
 
 /// A rank of which calls are missing.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize)]
 pub struct MissingRank {
     pub rank: Rank,
     /// When its last recorded call ended, since the first call of the run; none if it has no calls.
+    #[serde(rename = "end_seconds", serialize_with = "straggler_model::time::in_seconds")]
     pub end: Option<Time>,
 }
 

@@ -379,15 +379,15 @@ fn efficiencies_are_factors_of_each_other() {
     let states = WaitStates::new(&trace(vec![rank(80), rank(40)]));
     let near = |one: f64, other: f64| assert!((one - other).abs() < 1e-12, "{one} {other}");
     let without = states.efficiency(None).unwrap();
-    assert_eq!(without.factors, None);
+    assert_eq!((without.serialisation, without.transfer), (None, None));
     let of = states.efficiency(Some(at(90))).unwrap();
-    let factors = of.factors.unwrap();
+    let (serialisation, transfer) = (of.serialisation.unwrap(), of.transfer.unwrap());
     near(of.load_balance, 60.0 / 80.0);
     near(of.communication, 0.8);
     near(of.parallel, of.load_balance * of.communication);
-    near(factors.serialisation, 80.0 / 90.0);
-    near(factors.transfer, 0.9);
-    near(of.communication, factors.serialisation * factors.transfer);
+    near(serialisation, 80.0 / 90.0);
+    near(transfer, 0.9);
+    near(of.communication, serialisation * transfer);
     assert_eq!(WaitStates::new(&Trace::default()).efficiency(None), None);
 }
 

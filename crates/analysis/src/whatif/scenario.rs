@@ -48,7 +48,7 @@ pub enum Bound {
 }
 
 /// How often decisions of one kind differ from the trace, for one function on one rank.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize)]
 pub struct Decided {
     pub rank: Rank,
     pub function: Function,
@@ -69,7 +69,6 @@ pub enum DecisionKind {
 }
 
 impl DecisionKind {
-    /// Its name in JSON.
     pub fn name(self) -> &'static str {
         match self {
             DecisionKind::OtherRequest => "other_request",
@@ -77,6 +76,13 @@ impl DecisionKind {
             DecisionKind::Earlier => "test_succeeds",
             DecisionKind::Later => "test_waits",
         }
+    }
+}
+
+/// By its name.
+impl serde::Serialize for DecisionKind {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
     }
 }
 

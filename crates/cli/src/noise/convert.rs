@@ -140,24 +140,15 @@ struct ConvertNoiseAnswer {
 struct InputAnswer {
     file: String,
     format: &'static str,
-    repairs: RepairsAnswer,
-}
-
-#[derive(Serialize)]
-struct RepairsAnswer {
-    sorted: u64,
-    overlaps_merged: u64,
-    negative_dropped: u64,
-    length_extended: bool,
+    repairs: Repairs,
 }
 
 impl InputAnswer {
     fn new(read: &Read) -> InputAnswer {
-        let Repairs { sorted, overlaps_merged, negative_dropped, length_extended, .. } = read.file.repairs;
         InputAnswer {
             file: read.path.display().to_string(),
             format: read.file.format.map_or("rtla", Format::name),
-            repairs: RepairsAnswer { sorted, overlaps_merged, negative_dropped, length_extended },
+            repairs: read.file.repairs,
         }
     }
 }

@@ -48,7 +48,7 @@ pub struct RecordedAnswer {
     synthetic: bool,
     copies: u32,
     #[serde(skip_serializing_if = "Option::is_none")]
-    fit: Option<FitAnswer>,
+    fit: Option<Fit>,
     predicted_seconds: f64,
     /// Run time of the traced processes; copies have no measurement to compare with.
     traced_seconds: f64,
@@ -56,10 +56,10 @@ pub struct RecordedAnswer {
     error: Option<f64>,
     largest_error_of_a_rank: Option<RankError>,
     /// Hosts on which ranks shared cores, where the error means little.
-    shared_hosts: Vec<SharedHost>,
+    shared_hosts: Vec<Sharing>,
     /// Ranks that lost their cores to other work; if there are any, the error means little.
     #[serde(skip_serializing_if = "Option::is_none")]
-    disturbed: Option<DisturbedAnswer>,
+    disturbed: Option<Disturbance>,
     /// Ranks whose calls are unknown. Calls that involve them are dropped, so the error is not reliable.
     ranks_without_a_stream: Vec<u32>,
     /// Ranks that call MPI from several threads. Waits between their threads count as computation.
@@ -69,40 +69,9 @@ pub struct RecordedAnswer {
 }
 
 #[derive(Debug, Serialize)]
-pub struct FitAnswer {
-    sends: usize,
-    receives: usize,
-    flights: usize,
-    collectives: usize,
-    /// Replays that adjusted the parameters.
-    replays: usize,
-    /// How far predictions for this program may be off, as a share of the time.
-    uncertainty: Option<f64>,
-    assumed: Vec<String>,
-}
-
-#[derive(Debug, Serialize)]
 pub struct RankError {
     rank: u32,
     error: f64,
-}
-
-#[derive(Debug, Serialize)]
-pub struct SharedHost {
-    host: String,
-    ranks: u32,
-    cores: u32,
-}
-
-#[derive(Debug, Serialize)]
-pub struct DisturbedAnswer {
-    #[serde(skip)]
-    found: Disturbance,
-    ranks: u32,
-    worst_rank: u32,
-    /// The share of its time that the worst rank lost.
-    lost: f64,
-    preemptions: u64,
 }
 
 #[derive(Debug, Serialize)]
@@ -126,13 +95,13 @@ impl RecordedAnswer {
             program: recorded.program.clone(),
             synthetic: recorded.is_synthetic,
             copies: recorded.playback.copies(),
-            fit: recorded.fit.as_ref().map(FitAnswer::new),
+            fit: recorded.fit.clone(),
             predicted_seconds: makespan.seconds(),
             traced_seconds: prediction.traced.seconds(),
             error: prediction.error().filter(|_| comparable.is_some()),
             largest_error_of_a_rank: worst.map(|(rank, error)| RankError { rank, error }),
-            shared_hosts: recorded.shared_hosts.iter().map(SharedHost::new).collect(),
-            disturbed: recorded.disturbed.map(DisturbedAnswer::new),
+            shared_hosts: recorded.shared_hosts.clone(),
+            disturbed: recorded.disturbed,
             ranks_without_a_stream: recorded.ranks_without_a_stream.clone(),
             threaded_ranks: threaded.count() as u32,
             notes: recording.notes().to_vec(),
@@ -193,7 +162,7 @@ impl RecordedAnswer {
                 counted(host.cores.into(), "core", "cores"),
             )
         });
-        let disturbed = self.disturbed.as_ref().map(|disturbed| disturbed.found.loss());
+        let disturbed = self.disturbed.as_ref().map(|disturbed| disturbed.loss());
         let threaded = (self.threaded_ranks > 0).then(|| {
             format!(
                 "{} from several threads: waits between threads count as computation",
@@ -241,38 +210,6 @@ impl RecordedAnswer {
             String::new()
         };
         format!("\n{table}{more}")
-    }
-}
-
-impl FitAnswer {
-    fn new(fit: &Fit) -> FitAnswer {
-        FitAnswer {
-            sends: fit.sends,
-            receives: fit.receives,
-            flights: fit.flights,
-            collectives: fit.collectives,
-            replays: fit.replays,
-            uncertainty: fit.uncertainty,
-            assumed: fit.assumed.clone(),
-        }
-    }
-}
-
-impl SharedHost {
-    fn new(one: &Sharing) -> SharedHost {
-        SharedHost { host: one.host.clone(), ranks: one.ranks, cores: one.cores }
-    }
-}
-
-impl DisturbedAnswer {
-    fn new(found: Disturbance) -> DisturbedAnswer {
-        DisturbedAnswer {
-            found,
-            ranks: found.ranks,
-            worst_rank: found.worst,
-            lost: found.lost,
-            preemptions: found.preemptions,
-        }
     }
 }
 

@@ -15,7 +15,7 @@ pub struct StuckAnswer {
     pub unfinished: u64,
     pub blocked: Vec<BlockedAnswer>,
     pub leftover_count: u64,
-    pub leftovers: Vec<LeftoverAnswer>,
+    pub leftovers: Vec<Leftover>,
     /// Each rank waits for the next, and the last for the first.
     pub cycle: Vec<u32>,
 }
@@ -32,14 +32,6 @@ pub struct BlockedAnswer {
     pub tag: Option<u32>,
 }
 
-#[derive(Debug, Serialize)]
-pub struct LeftoverAnswer {
-    pub from: u32,
-    pub to: u32,
-    pub tag: u32,
-    pub bytes: u64,
-}
-
 /// Describes which rank waits for which.
 pub fn stuck_failure(what: &str, stuck: &Stuck) -> Failure {
     Failure::new(Exit::Stuck, anyhow::Error::msg(what.to_string() + &explain(stuck)))
@@ -53,17 +45,11 @@ pub fn stuck_simulation(stuck: &Stuck) -> Failure {
 
 impl StuckAnswer {
     pub fn new(stuck: &Stuck) -> StuckAnswer {
-        let leftover = |left: &Leftover| LeftoverAnswer {
-            from: left.from,
-            to: left.to,
-            tag: left.tag,
-            bytes: left.bytes,
-        };
         StuckAnswer {
             unfinished: stuck.unfinished,
             blocked: stuck.blocked.iter().map(BlockedAnswer::new).collect(),
             leftover_count: stuck.leftover_count,
-            leftovers: stuck.leftovers.iter().map(leftover).collect(),
+            leftovers: stuck.leftovers.clone(),
             cycle: stuck.cycle.clone(),
         }
     }

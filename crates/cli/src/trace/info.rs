@@ -3,11 +3,11 @@
 use crate::kernel::prelude::*;
 use crate::trace::file::{Opened, Work, further_runs, incomplete, open_trace, open_trace_for, place};
 use crate::trace::sites::{self, CodePlace};
-use crate::{trace::page::CallTotals, trace::words};
+use crate::trace::words;
 use std::collections::{BTreeMap, BTreeSet};
 use straggler_model::Rank;
 use straggler_trace::format::assemble::{Finding, Severity};
-use straggler_trace::profile::{Profile, RankProfile};
+use straggler_trace::profile::{Counts, Profile, RankProfile};
 use straggler_trace::trace::{Communicator, RankTrace, Usage};
 use straggler_trace::{CommId, Trace};
 
@@ -56,7 +56,7 @@ pub struct RankAnswer {
     pub clock_drift_ppm: f64,
     /// Processor time of the process; none if it was not recorded.
     pub usage: Option<UsageAnswer>,
-    pub functions: BTreeMap<&'static str, CallTotals>,
+    pub functions: BTreeMap<&'static str, Counts>,
     pub unknown: BTreeMap<String, u64>,
 }
 
@@ -164,7 +164,7 @@ fn rank_answer(rank: u32, of_rank: &RankTrace, profile: &RankProfile) -> RankAns
         clock_offset_seconds: of_rank.clock.offset_ps as f64 * 1e-12,
         clock_drift_ppm: of_rank.clock.drift_ppm,
         usage: of_rank.usage.as_ref().map(UsageAnswer::new),
-        functions: functions.map(|(function, counts)| (function.name(), CallTotals::new(counts))).collect(),
+        functions: functions.map(|(function, counts)| (function.name(), *counts)).collect(),
         unknown: of_rank.unknown.clone(),
     }
 }
@@ -187,16 +187,7 @@ struct TraceCheckAnswer {
     calls: u64,
     errors: usize,
     warnings: usize,
-    findings: Vec<FindingAnswer>,
-}
-
-#[derive(Serialize)]
-struct FindingAnswer {
-    severity: &'static str,
-    rank: Option<u32>,
-    /// Offset in the rank's stream, for errors of the stream.
-    offset: Option<u64>,
-    text: String,
+    findings: Vec<Finding>,
 }
 
 pub fn check(path: &Path, console: &Console) -> Outcome<()> {
@@ -215,7 +206,7 @@ pub fn check(path: &Path, console: &Console) -> Outcome<()> {
         calls: opened.trace.calls(),
         errors,
         warnings: findings.len() - errors,
-        findings: findings.iter().map(finding_answer).collect(),
+        findings,
     };
     if console.json {
         console.print_json(&answer)?;
@@ -241,22 +232,6 @@ fn last_call(trace: &Trace, rank: Option<Rank>) -> String {
     format!("; its last recorded call is call {number}, {name}, which ended {exit} after the run began")
 }
 
-fn finding_answer(finding: &Finding) -> FindingAnswer {
-    FindingAnswer {
-        severity: severity(finding),
-        rank: finding.rank,
-        offset: finding.offset,
-        text: finding.what.clone(),
-    }
-}
-
-fn severity(finding: &Finding) -> &'static str {
-    match finding.severity {
-        Severity::Error => "error",
-        Severity::Warning => "warning",
-    }
-}
-
 fn in_words(answer: &TraceCheckAnswer) -> String {
     let calls = counted(answer.calls, "record", "records");
     let ranks = counted(answer.processes.into(), "rank", "ranks");
@@ -266,8 +241,12 @@ fn in_words(answer: &TraceCheckAnswer) -> String {
             answer.trace
         );
     }
-    let line = |finding: &FindingAnswer| {
-        format!("{}: {}{}\n", finding.severity, place(finding.rank, finding.offset), finding.text)
+    let line = |finding: &Finding| {
+        let severity = match finding.severity {
+            Severity::Error => "error",
+            Severity::Warning => "warning",
+        };
+        format!("{severity}: {}{}\n", place(finding.rank, finding.offset), finding.what)
     };
     let mut text: String = answer.findings.iter().map(line).collect();
     let (errors, warnings) = (answer.errors as u64, answer.warnings as u64);

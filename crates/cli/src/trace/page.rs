@@ -1,7 +1,7 @@
 //! The page of a trace, and the tables that the page and the terminal share.
 
 use crate::kernel::prelude::*;
-use crate::trace::show::{CommAnswer, PairAnswer, RankAnswer, RegionAnswer, ShowAnswer, printable};
+use crate::trace::show::{CommAnswer, RankAnswer, RegionAnswer, ShowAnswer, printable};
 use crate::{trace::file::Opened, trace::sites::SiteAnswer, trace::words};
 use std::collections::{BTreeMap, BTreeSet};
 use straggler_report::page::{
@@ -9,7 +9,7 @@ use straggler_report::page::{
 };
 use straggler_trace as trace;
 use straggler_trace::Function;
-use straggler_trace::profile::{Counts, Pattern, Profile, SizeClass, is_counted, share};
+use straggler_trace::profile::{Counts, Pair, Pattern, Profile, SizeClass, is_counted, share};
 
 /// Most calls in a timeline.
 const MOST_CALLS: usize = 200_000;
@@ -59,7 +59,7 @@ fn shares(answer: &ShowAnswer, command: &str) -> Chart {
     let counted = answer.functions.iter().filter(|function| function.share_of_mpi.is_some());
     let bar = |function: &FunctionTotals| Bar {
         name: function.function.into(),
-        value: function.counts.seconds,
+        value: function.counts.time.seconds(),
         note: percent(function.share_of_mpi.unwrap_or(0.0)),
         ..Bar::default()
     };
@@ -179,13 +179,13 @@ fn totals<'a, R: Copy>(columns: Columns<R>, of: impl Fn(R) -> &'a FunctionTotals
     columns
         .text("function", |row| of(row).function)
         .number("calls", |row| Cell::count(of(row).counts.calls))
-        .number("total", |row| Cell::seconds(of(row).counts.seconds))
+        .number("total", |row| Cell::seconds(of(row).counts.time.seconds()))
         .number("mean", |row| Cell::seconds(of(row).mean_seconds))
-        .number("longest", |row| Cell::seconds(of(row).counts.longest_seconds))
+        .number("longest", |row| Cell::seconds(of(row).counts.longest.seconds()))
         .number("of run", |row| of(row).share_of_mpi.map(|_| Cell::share(of(row).share_of_application)))
         .number("of MPI", |row| of(row).share_of_mpi.map(Cell::share))
-        .number("sent", |row| moved(of(row).counts.bytes_sent))
-        .number("received", |row| moved(of(row).counts.bytes_received))
+        .number("sent", |row| moved(of(row).counts.sent))
+        .number("received", |row| moved(of(row).counts.received))
 }
 
 pub fn communicators(communicators: &[CommAnswer]) -> Table {
@@ -194,21 +194,21 @@ pub fn communicators(communicators: &[CommAnswer]) -> Table {
         .text("made by", |row| &row.name)
         .number("ranks", |row| Cell::count(row.size))
         .number("calls", |row| Cell::count(row.counts.calls))
-        .number("total", |row| Cell::seconds(row.counts.seconds))
-        .number("sent", |row| moved(row.counts.bytes_sent))
+        .number("total", |row| Cell::seconds(row.counts.time.seconds()))
+        .number("sent", |row| moved(row.counts.sent))
         .build()
 }
 
 pub fn regions(regions: &[RegionAnswer]) -> Table {
     Columns::over(regions)
         .text("region", |row| printable(&row.name))
-        .number("entries", |row| Cell::count(row.total.entries))
-        .number("total", |row| Cell::seconds(row.total.seconds))
-        .number("in MPI", |row| Cell::seconds(row.total.mpi_seconds))
+        .number("entries", |row| Cell::count(row.total.counts.entries))
+        .number("total", |row| Cell::seconds(row.total.counts.time.seconds()))
+        .number("in MPI", |row| Cell::seconds(row.total.counts.mpi.seconds()))
         .number("share", |row| Cell::share(row.total.mpi_share))
-        .number("calls", |row| Cell::count(row.total.calls))
-        .number("sent", |row| moved(row.total.bytes_sent))
-        .number("received", |row| moved(row.total.bytes_received))
+        .number("calls", |row| Cell::count(row.total.counts.calls))
+        .number("sent", |row| moved(row.total.counts.sent))
+        .number("received", |row| moved(row.total.counts.received))
         .number("slowest rank", |row| row.slowest_rank.map(Cell::id))
         .number("its time", |row| Cell::seconds(row.slowest_seconds))
         .build()
@@ -226,18 +226,26 @@ pub fn call_sites(sites: &[SiteAnswer]) -> Table {
         .build()
 }
 
-pub fn sizes(sizes: &[SizeAnswer]) -> Table {
+pub fn sizes(sizes: &[SizeClass]) -> Table {
     Columns::over(sizes)
         .text("kind", |row| row.kind)
-        .text("size", |row| Cell::number(row.label(), row.least_bytes as f64))
+        .text("size", |row| Cell::number(between(row), row.least as f64))
         .number("messages", |row| Cell::count(row.messages))
         .number("bytes", |row| Cell::bytes(row.bytes))
         .build()
 }
 
+/// "4 KiB up to 8 KiB", excluding the upper bound.
+fn between(row: &SizeClass) -> String {
+    match row.least {
+        0 | 1 => Bytes(row.least).to_string(),
+        least => format!("{} up to {}", Bytes(least), Bytes(row.most.saturating_add(1))),
+    }
+}
+
 /// The pairs with the most bytes.
-pub fn largest_pairs(matrix: &[PairAnswer], most: usize) -> Table {
-    let mut largest: Vec<&PairAnswer> = matrix.iter().collect();
+pub fn largest_pairs(matrix: &[Pair], most: usize) -> Table {
+    let mut largest: Vec<&Pair> = matrix.iter().collect();
     largest.sort_by_key(|pair| std::cmp::Reverse(pair.bytes));
     Columns::over(largest.into_iter().take(most))
         .number("from", |row| Cell::id(row.from))
@@ -254,31 +262,10 @@ fn moved(bytes: u64) -> Cell {
 }
 
 #[derive(Serialize)]
-pub struct CallTotals {
-    pub calls: u64,
-    pub seconds: f64,
-    pub longest_seconds: f64,
-    pub bytes_sent: u64,
-    pub bytes_received: u64,
-}
-
-impl CallTotals {
-    pub fn new(counts: &Counts) -> CallTotals {
-        CallTotals {
-            calls: counts.calls,
-            seconds: counts.time.seconds(),
-            longest_seconds: counts.longest.seconds(),
-            bytes_sent: counts.sent,
-            bytes_received: counts.received,
-        }
-    }
-}
-
-#[derive(Serialize)]
 pub struct FunctionTotals {
     pub function: &'static str,
     #[serde(flatten)]
-    pub counts: CallTotals,
+    pub counts: Counts,
     pub mean_seconds: f64,
     pub share_of_application: f64,
     /// None for functions that do not count as time in MPI.
@@ -290,43 +277,10 @@ impl FunctionTotals {
     pub fn new(function: Function, counts: &Counts, (mpi, application): (Time, Time)) -> FunctionTotals {
         FunctionTotals {
             function: function.name(),
-            counts: CallTotals::new(counts),
+            counts: *counts,
             mean_seconds: counts.mean().seconds(),
             share_of_application: share(counts.time, application),
             share_of_mpi: is_counted(function).then(|| share(counts.time, mpi)),
         }
     }
-}
-
-/// Messages of one kind between two powers of two, as JSON.
-#[derive(Serialize)]
-pub struct SizeAnswer {
-    /// `point-to-point`, the blocking form of a collective, or a function of one-sided communication.
-    pub kind: &'static str,
-    pub least_bytes: u64,
-    /// The largest size in this range.
-    pub most_bytes: u64,
-    pub messages: u64,
-    pub bytes: u64,
-}
-
-impl SizeAnswer {
-    /// "4 KiB up to 8 KiB", excluding the upper bound.
-    pub fn label(&self) -> String {
-        match self.least_bytes {
-            0 | 1 => Bytes(self.least_bytes).to_string(),
-            least => format!("{} up to {}", Bytes(least), Bytes(self.most_bytes.saturating_add(1))),
-        }
-    }
-}
-
-pub fn answers(profile: &Profile) -> Vec<SizeAnswer> {
-    let answer = |&SizeClass { kind, least, most, messages, bytes }: &SizeClass| SizeAnswer {
-        kind,
-        least_bytes: least,
-        most_bytes: most,
-        messages,
-        bytes,
-    };
-    profile.sizes.iter().map(answer).collect()
 }

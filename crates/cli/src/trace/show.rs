@@ -2,11 +2,13 @@
 
 use crate::kernel::prelude::*;
 use crate::trace::file::{Opened, Work, open_trace_for};
-use crate::trace::page::{self, CallTotals, FunctionTotals, SizeAnswer};
+use crate::trace::page::{self, FunctionTotals};
 use crate::trace::sites::{self, SiteAnswer};
 use crate::trace::{Picture, Show, waits, words};
 use straggler_report::charts::save;
-use straggler_trace::profile::{Counts, Pair, Profile, Region, RegionCounts, RegionName, share};
+use straggler_trace::profile::{
+    Counts, Pair, Pattern, Profile, Region, RegionCounts, RegionName, SizeClass, share,
+};
 use straggler_trace::{CommId, Function};
 
 /// A profile as JSON.
@@ -30,12 +32,12 @@ pub struct ShowAnswer {
     /// Call sites, most time first; empty if they were not recorded.
     pub call_sites: Vec<SiteAnswer>,
     /// Message sizes by powers of two.
-    pub message_sizes: Vec<SizeAnswer>,
+    pub message_sizes: Vec<SizeClass>,
     /// Messages between pairs of ranks.
-    pub matrix: Vec<PairAnswer>,
+    pub matrix: Vec<Pair>,
     /// The matrix as CSV.
     pub matrix_csv: String,
-    pub pattern: PatternAnswer,
+    pub pattern: Pattern,
     pub warnings: Vec<String>,
 }
 
@@ -54,31 +56,7 @@ pub struct CommAnswer {
     pub name: String,
     pub size: usize,
     #[serde(flatten)]
-    pub counts: CallTotals,
-}
-
-#[derive(Serialize)]
-pub struct PairAnswer {
-    pub from: u32,
-    pub to: u32,
-    pub messages: u64,
-    pub bytes: u64,
-}
-
-/// When collectives and messages occurred, over the normalised time of the run.
-#[derive(Serialize)]
-pub struct PatternAnswer {
-    pub collectives: Vec<DotAnswer>,
-    /// Message counts in equal parts of the run.
-    pub messages: Vec<u64>,
-}
-
-#[derive(Serialize)]
-pub struct DotAnswer {
-    pub at: f64,
-    pub function: &'static str,
-    pub communicator: CommId,
-    pub ranks: u32,
+    pub counts: Counts,
 }
 
 /// Traces with more calls are not searched for waits unasked.
@@ -132,10 +110,10 @@ fn answer(typed: &Show, opened: &Opened, profile: &Profile) -> ShowAnswer {
         communicators: communicators(opened, profile),
         regions: region_answers(profile),
         call_sites,
-        message_sizes: page::answers(profile),
-        matrix: profile.matrix.iter().map(pair).collect(),
+        message_sizes: profile.sizes.clone(),
+        matrix: profile.matrix.clone(),
         matrix_csv: csv(&profile.matrix),
-        pattern: pattern(profile),
+        pattern: profile.pattern.clone(),
         warnings: warnings.collect(),
     }
 }
@@ -164,32 +142,15 @@ fn communicators(opened: &Opened, profile: &Profile) -> Vec<CommAnswer> {
             communicator,
             name: comm.name.clone(),
             size: comm.members.len() + comm.remote.len(),
-            counts: CallTotals::new(counts),
+            counts: *counts,
         })
     });
     communicators.collect()
 }
 
-fn pair(pair: &Pair) -> PairAnswer {
-    PairAnswer { from: pair.from, to: pair.to, messages: pair.messages, bytes: pair.bytes }
-}
-
 fn csv(matrix: &[Pair]) -> String {
     let line = |pair: &Pair| format!("{},{},{},{}\n", pair.from, pair.to, pair.messages, pair.bytes);
     std::iter::once("from,to,messages,bytes\n".to_owned()).chain(matrix.iter().map(line)).collect()
-}
-
-fn pattern(profile: &Profile) -> PatternAnswer {
-    let dot = |dot: &straggler_trace::profile::Dot| DotAnswer {
-        at: dot.at,
-        function: dot.function.name(),
-        communicator: dot.comm,
-        ranks: dot.ranks,
-    };
-    PatternAnswer {
-        collectives: profile.pattern.dots.iter().map(dot).collect(),
-        messages: profile.pattern.messages.clone(),
-    }
 }
 
 #[derive(Serialize)]
@@ -217,18 +178,9 @@ pub struct RegionRankAnswer {
 
 #[derive(Serialize)]
 pub struct CountsAnswer {
-    pub entries: u64,
-    /// Including nested regions, summed over all threads.
-    pub seconds: f64,
-    pub mpi_seconds: f64,
+    #[serde(flatten)]
+    pub counts: RegionCounts,
     pub mpi_share: f64,
-    pub calls: u64,
-    pub bytes_sent: u64,
-    pub bytes_received: u64,
-    /// Entries that were never left.
-    pub unclosed: u64,
-    /// Leave marks without an entry.
-    pub unopened: u64,
 }
 
 fn region_answers(profile: &Profile) -> Vec<RegionAnswer> {
@@ -255,17 +207,7 @@ fn region_answer(region: &Region) -> RegionAnswer {
 }
 
 fn counts_answer(counts: &RegionCounts) -> CountsAnswer {
-    CountsAnswer {
-        entries: counts.entries,
-        seconds: counts.time.seconds(),
-        mpi_seconds: counts.mpi.seconds(),
-        mpi_share: share(counts.mpi, counts.time),
-        calls: counts.calls,
-        bytes_sent: counts.sent,
-        bytes_received: counts.received,
-        unclosed: counts.unclosed,
-        unopened: counts.unopened,
-    }
+    CountsAnswer { counts: *counts, mpi_share: share(counts.mpi, counts.time) }
 }
 
 /// Unbalanced marks: one sentence per kind, with the first region and rank.

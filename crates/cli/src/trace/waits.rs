@@ -54,7 +54,7 @@ pub struct WaitsAnswer {
     pub waiting_seconds: f64,
     pub communication_seconds: f64,
     /// None if no rank computed.
-    pub efficiency: Option<EfficiencyAnswer>,
+    pub efficiency: Option<Efficiency>,
     /// `late_sender_wrong_order` is a part of `late_sender`; the others add up to `waiting_seconds`.
     pub patterns: Vec<PatternAnswer>,
     pub functions: Vec<FunctionAnswer>,
@@ -68,19 +68,12 @@ pub struct WaitsAnswer {
     /// Whether ranks take turns in computing longest, from one synchronisation to the next.
     pub computation_varies: bool,
     /// Ranks of which calls are missing.
-    pub missing: Vec<MissingAnswer>,
+    pub missing: Vec<MissingRank>,
     /// Time in other kinds of calls, whose waits cannot be attributed, the longest first.
     pub not_analysed: Vec<NotAnalysed>,
     pub ranks: Vec<RankAnswer>,
     /// Reasons to doubt the answer.
     pub warnings: Vec<String>,
-}
-
-#[derive(Debug, Serialize)]
-pub struct MissingAnswer {
-    pub rank: Rank,
-    /// When its last recorded call ended, since the start of the run; null if it has no calls.
-    pub end_seconds: Option<f64>,
 }
 
 #[derive(Debug, Serialize)]
@@ -90,17 +83,7 @@ pub struct NotAnalysed {
     pub seconds: f64,
 }
 
-#[derive(Debug, Serialize)]
-pub struct EfficiencyAnswer {
-    pub load_balance: f64,
-    pub communication: f64,
-    pub parallel: f64,
-    /// Factors of `communication`; null, because they need a simulation of the run on an ideal network.
-    pub serialisation: Option<f64>,
-    pub transfer: Option<f64>,
-}
-
-#[derive(Debug, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 pub struct PatternAnswer {
     pub pattern: &'static str,
     pub count: u64,
@@ -244,7 +227,7 @@ impl WaitsAnswer {
             computation_seconds: sum(|rank| rank.computation),
             waiting_seconds,
             communication_seconds: sum(|rank| rank.communication),
-            efficiency: states.efficiency(None).map(efficiency),
+            efficiency: states.efficiency(None),
             patterns: patterns(&states.total()),
             functions: functions(trace, states),
             call_sites: call_sites(trace, states, &sites),
@@ -252,7 +235,7 @@ impl WaitsAnswer {
             causes: explanation.causes.iter().map(|of| cause(of, &sites)).collect(),
             critical_path: critical_path(&explanation.critical_path),
             computation_varies: varies,
-            missing: explanation.missing.ranks.iter().map(missing).collect(),
+            missing: explanation.missing.ranks.clone(),
             not_analysed: not_analysed(&unanalysed),
             ranks: ranks(states, &explanation.causes),
             warnings,
@@ -262,20 +245,6 @@ impl WaitsAnswer {
     /// A time as a share of the time of all ranks.
     pub fn share(&self, time: f64) -> f64 {
         time / self.run_seconds.max(f64::MIN_POSITIVE)
-    }
-}
-
-fn missing(of: &MissingRank) -> MissingAnswer {
-    MissingAnswer { rank: of.rank, end_seconds: of.end.map(Time::seconds) }
-}
-
-fn efficiency(of: Efficiency) -> EfficiencyAnswer {
-    EfficiencyAnswer {
-        load_balance: of.load_balance,
-        communication: of.communication,
-        parallel: of.parallel,
-        serialisation: of.factors.map(|factors| factors.serialisation),
-        transfer: of.factors.map(|factors| factors.transfer),
     }
 }
 
@@ -307,7 +276,7 @@ fn pattern_answer(pattern: &'static str, Total { count, time }: Total) -> Patter
 }
 
 /// All patterns, in a fixed order.
-fn patterns(totals: &Totals) -> Vec<PatternAnswer> {
+pub fn patterns(totals: &Totals) -> Vec<PatternAnswer> {
     let mut all: Vec<PatternAnswer> =
         Pattern::ALL.iter().map(|&pattern| pattern_answer(pattern.name(), totals.get(pattern))).collect();
     all.insert(1, pattern_answer(WRONG_ORDER, totals.wrong_order));

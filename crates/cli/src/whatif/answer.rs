@@ -3,8 +3,9 @@
 use crate::kernel::prelude::*;
 use crate::network::NetworkAnswer;
 use crate::trace::file::Opened;
+use crate::trace::waits::{PatternAnswer, patterns};
 use crate::whatif::{Results, Session, args::TraceWhatIf, reenact::Replayed};
-use straggler_analysis::waits::{Efficiency, Pattern, RankTimes, Totals, WaitStates};
+use straggler_analysis::waits::{Efficiency, RankTimes, WaitStates};
 use straggler_analysis::whatif::{Bound, Decided, InCalls, Scenario, search::Skipped};
 use straggler_model::Network;
 
@@ -46,14 +47,14 @@ pub struct WhatIfAnswer {
     /// The unchanged run, simulated on an ideal network.
     pub ideal_network_ps: u64,
     /// Efficiency of the baseline; None if no rank computed.
-    pub efficiency: Option<EfficiencyAnswer>,
+    pub efficiency: Option<Efficiency>,
     /// Given hypotheses in their order, then those of a search by gain.
     pub hypotheses: Vec<HypothesisAnswer>,
     /// Hypotheses that a search skipped, because the critical path bounds their gain near zero.
     pub skipped: Vec<SkippedAnswer>,
     /// Slow ranks that a search fixed one after another, each the next that the critical path visits longest.
     pub fixed_together: Vec<u32>,
-    pub identity_decisions: Vec<DecisionAnswer>,
+    pub identity_decisions: Vec<Decided>,
     /// The first hypothesis, or the unchanged run, with real messages.
     pub replayed: Option<Replayed>,
     pub warnings: Vec<String>,
@@ -91,16 +92,6 @@ pub struct SkippedAnswer {
     pub gain_at_most: f64,
 }
 
-/// The factors of the POP project: parallel = load balance × communication, communication = serialisation × transfer.
-#[derive(Debug, Serialize)]
-pub struct EfficiencyAnswer {
-    pub parallel: f64,
-    pub load_balance: f64,
-    pub communication: f64,
-    pub serialisation: Option<f64>,
-    pub transfer: Option<f64>,
-}
-
 /// Wait states of the three runs.
 #[derive(Debug, Serialize)]
 pub struct Waits {
@@ -125,21 +116,13 @@ pub struct HypothesisAnswer {
     pub at_most_ps: u64,
     pub network: NetworkAnswer,
     pub decisions_changed: u64,
-    pub decisions: Vec<DecisionAnswer>,
+    pub decisions: Vec<Decided>,
     /// Tests that the program would no longer call.
     pub superfluous_tests: u64,
     /// Decisions are taken from the trace, because the program would hang otherwise.
     pub bound: bool,
     pub waits: RunWaits,
     pub notes: Vec<String>,
-}
-
-#[derive(Debug, Serialize)]
-pub struct DecisionAnswer {
-    pub rank: u32,
-    pub function: &'static str,
-    pub kind: &'static str,
-    pub count: u64,
 }
 
 /// With a larger error of the baseline, small gains mean little.
@@ -189,7 +172,7 @@ impl WhatIfAnswer {
             identity_error: error,
             unmodelled,
             ideal_network_ps: results.ideal.end.ps(),
-            efficiency: identity.waits.efficiency(Some(results.ideal.longest)).map(EfficiencyAnswer::new),
+            efficiency: identity.waits.efficiency(Some(results.ideal.longest)),
             network: NetworkAnswer::new(&session.base.network),
             fitted: session.base.fitted,
             waits: Waits {
@@ -203,7 +186,7 @@ impl WhatIfAnswer {
                 .collect(),
             skipped: results.skipped.iter().map(SkippedAnswer::new).collect(),
             fixed_together: results.fixed.clone(),
-            identity_decisions: identity.decisions.iter().map(DecisionAnswer::new).collect(),
+            identity_decisions: identity.decisions.clone(),
             replayed: results.replayed.clone(),
             warnings: [opened.warnings(&typed.trace), unreliable.clone(), doubts.clone()].concat(),
             unreliable,
@@ -299,18 +282,6 @@ impl SkippedAnswer {
     }
 }
 
-impl EfficiencyAnswer {
-    fn new(efficiency: Efficiency) -> EfficiencyAnswer {
-        EfficiencyAnswer {
-            parallel: efficiency.parallel,
-            load_balance: efficiency.load_balance,
-            communication: efficiency.communication,
-            serialisation: efficiency.factors.map(|factors| factors.serialisation),
-            transfer: efficiency.factors.map(|factors| factors.transfer),
-        }
-    }
-}
-
 /// Which decisions are taken from the trace, because the program would hang if the simulation made them.
 const DECIDED_BY_TRACE: [(Bound, &str); 2] = [
     (
@@ -359,19 +330,12 @@ impl HypothesisAnswer {
             at_most_ps: (scenario.end + off).ps(),
             network: NetworkAnswer::new(network),
             decisions_changed: scenario.decisions_changed(),
-            decisions: scenario.decisions.iter().map(DecisionAnswer::new).collect(),
+            decisions: scenario.decisions.clone(),
             superfluous_tests: scenario.superfluous_tests,
             bound: scenario.bound != Bound::Nothing,
             waits: waits.clone(),
             notes: notes.clone(),
         }
-    }
-}
-
-impl DecisionAnswer {
-    fn new(decided: &Decided) -> DecisionAnswer {
-        let Decided { rank, function, kind, count } = *decided;
-        DecisionAnswer { rank, function: function.name(), kind: kind.name(), count }
     }
 }
 
@@ -397,13 +361,6 @@ pub struct RankWaits {
     pub waiting_seconds: f64,
     pub communication_seconds: f64,
     pub patterns: Vec<PatternAnswer>,
-}
-
-#[derive(Clone, Debug, Serialize)]
-pub struct PatternAnswer {
-    pub pattern: &'static str,
-    pub count: u64,
-    pub seconds: f64,
 }
 
 impl RunWaits {
@@ -432,11 +389,4 @@ impl RunWaits {
     pub fn seconds_of(&self, pattern: &str) -> f64 {
         self.patterns.iter().find(|one| one.pattern == pattern).map_or(0.0, |one| one.seconds)
     }
-}
-
-fn patterns(totals: &Totals) -> Vec<PatternAnswer> {
-    let own = Pattern::ALL.map(|pattern| (pattern.name(), totals.get(pattern)));
-    let all = own.into_iter().chain([("late_sender_wrong_order", totals.wrong_order)]);
-    all.map(|(pattern, total)| PatternAnswer { pattern, count: total.count, seconds: total.time.seconds() })
-        .collect()
 }

@@ -2,7 +2,8 @@
 
 use crate::kernel::prelude::*;
 use crate::simulate::stuck::circle;
-use crate::whatif::answer::{EfficiencyAnswer, HypothesisAnswer, RunWaits, WhatIfAnswer};
+use crate::whatif::answer::{HypothesisAnswer, RunWaits, WhatIfAnswer};
+use straggler_analysis::waits::Efficiency;
 use straggler_analysis::{whatif::Hang, whatif::scenario::HangingCall, whatif::search::MOST_TOGETHER};
 use straggler_report::numbers::{longer, longer_than};
 
@@ -43,7 +44,7 @@ pub fn summary(answer: &WhatIfAnswer) -> String {
 }
 
 /// How well the run uses its processes.
-pub fn efficiency(factors: &EfficiencyAnswer) -> String {
+pub fn efficiency(factors: &Efficiency) -> String {
     let split = match (factors.serialisation, factors.transfer) {
         (Some(serialisation), Some(transfer)) => {
             format!(" (serialisation {} × transfer {})", percent(serialisation), percent(transfer))
@@ -227,8 +228,8 @@ pub fn decisions(sorted: &[&HypothesisAnswer]) -> Table {
     Columns::over(rows)
         .text("run", |(one, _)| &one.hypothesis)
         .number("rank", |(_, decision)| Cell::id(decision.rank))
-        .text("function", |(_, decision)| decision.function)
-        .text("what", |(_, decision)| decision.kind.replace('_', " "))
+        .text("function", |(_, decision)| decision.function.name())
+        .text("what", |(_, decision)| decision.kind.name().replace('_', " "))
         .number("count", |(_, decision)| Cell::count(decision.count))
         .build()
 }

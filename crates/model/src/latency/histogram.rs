@@ -360,28 +360,6 @@ impl Histogram {
         is_beyond.then(|| Outside::Above(self.end()))
     }
 
-    /// Encodes the histogram as numbers for sending; [`Histogram::from_words`] decodes them.
-    pub fn to_words(&self) -> Vec<u64> {
-        let Totals { underflow, overflow, count, min, max, sum, sum_of_squares } = self.totals;
-        let squares = sum_of_squares.unwrap_or(u128::MAX);
-        let halves = |value: u128| [value as u64, (value >> 64) as u64];
-        let mut words = vec![underflow, overflow, count, min, max, u64::from(sum_of_squares.is_some())];
-        words.extend(halves(sum).into_iter().chain(halves(squares)));
-        words.extend(self.used());
-        words
-    }
-
-    /// Decodes the output of [`Histogram::to_words`] for the same bins; `None` if it is invalid.
-    pub fn from_words(bins: Bins, words: &[u64]) -> Option<Histogram> {
-        let (&[underflow, overflow, count, min, max, fits, low, high, low2, high2], counts) =
-            words.split_first_chunk()?;
-        let whole = |low: u64, high: u64| u128::from(low) | u128::from(high) << 64;
-        let sum_of_squares = (fits == 1).then(|| whole(low2, high2));
-        let totals = Totals { underflow, overflow, count, min, max, sum: whole(low, high), sum_of_squares };
-        let mut histogram = Histogram::new(bins);
-        (histogram.counts, histogram.totals) = (counts.to_vec(), totals);
-        histogram.contradiction().is_none().then_some(histogram)
-    }
 }
 
 #[cfg(test)]

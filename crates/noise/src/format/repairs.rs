@@ -3,7 +3,7 @@
 use straggler_model::Time;
 
 /// Counts of repairs; all zero for a sound file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, serde::Serialize)]
 pub struct Repairs {
     /// Rows that follow a row with a later start.
     pub sorted: u64,

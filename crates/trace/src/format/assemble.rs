@@ -7,20 +7,23 @@ use crate::call::{CommId, NO_COMM};
 use crate::sites::{NO_SITE, SiteId, Unifier};
 use crate::trace::{Communicator, Meta, Neighbors, RankTrace, Trace, WORLD};
 use crate::{Class, Function};
+use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use straggler_model::Time;
 
 /// What is wrong with a trace, or worth knowing.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
 pub struct Finding {
     pub rank: Option<u32>,
     /// Byte offset in the rank's stream.
     pub offset: Option<u64>,
     pub severity: Severity,
+    #[serde(rename = "text")]
     pub what: String,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Severity {
     /// The trace does not show what was run.
     Error,

@@ -7,23 +7,26 @@ use crate::call::CommId;
 use crate::collectives::{Sequence, runs, sequences};
 use crate::messages::Ends;
 use crate::trace::Trace;
+use serde::Serialize;
 use straggler_model::Time;
 
 /// The times of collectives and messages.
-#[derive(Clone, PartialEq, Debug, Default)]
+#[derive(Clone, PartialEq, Debug, Default, Serialize)]
 pub struct Pattern {
     /// One per collective operation, however many ranks take part, in order of time.
+    #[serde(rename = "collectives")]
     pub dots: Vec<Dot>,
     /// How many messages were sent in each of [`Pattern::BINS`] equal parts of the run.
     pub messages: Vec<u64>,
 }
 
 /// A collective operation.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct Dot {
     /// When the last rank entered it, from 0 at the beginning of the run to 1 at its end.
     pub at: f64,
     pub function: Function,
+    #[serde(rename = "communicator")]
     pub comm: CommId,
     /// How many ranks took part.
     pub ranks: u32,

@@ -18,6 +18,7 @@ use crate::call::Call;
 use crate::trace::RankTrace;
 use std::collections::BTreeMap;
 use std::fmt;
+use straggler_model::time::in_seconds;
 use straggler_model::{Rank, Time};
 
 /// The name of a region.
@@ -30,16 +31,20 @@ pub enum RegionName {
 }
 
 /// Totals over all entries of a region.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, serde::Serialize)]
 pub struct RegionCounts {
     pub entries: u64,
     /// From entering to leaving, summed over all threads.
+    #[serde(rename = "seconds", serialize_with = "in_seconds")]
     pub time: Time,
     /// The part of it spent in MPI.
+    #[serde(rename = "mpi_seconds", serialize_with = "in_seconds")]
     pub mpi: Time,
     /// MPI calls, without MPI_Init, MPI_Finalize and marks.
     pub calls: u64,
+    #[serde(rename = "bytes_sent")]
     pub sent: u64,
+    #[serde(rename = "bytes_received")]
     pub received: u64,
     /// Entries that were never left; they last to the end of the run.
     pub unclosed: u64,

@@ -3,15 +3,18 @@
 use crate::messages::Ends;
 use crate::operations::{Kind, Operations};
 use crate::{Class, Collective, Function, Start};
+use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// Messages of one kind whose lengths lie between two powers of two.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 pub struct SizeClass {
     /// `point-to-point`, the blocking form of a collective, or a function of one-sided communication.
     pub kind: &'static str,
     /// Lengths in bytes, both inclusive; 0 has a class of its own.
+    #[serde(rename = "least_bytes")]
     pub least: u64,
+    #[serde(rename = "most_bytes")]
     pub most: u64,
     pub messages: u64,
     pub bytes: u64,

@@ -2,12 +2,13 @@
 
 use crate::kernel::prelude::*;
 use crate::trace::waits::{
-    CauseAnswer, EfficiencyAnswer, FunctionAnswer, NotAnalysed, PathActivityAnswer, RankAnswer, SiteAnswer,
-    WaitsAnswer,
+    CauseAnswer, FunctionAnswer, NotAnalysed, PathActivityAnswer, RankAnswer, SiteAnswer, WaitsAnswer,
 };
 use crate::{trace::file::what_is_missing, trace::sites::Named};
 use std::collections::BTreeMap;
-use straggler_analysis::waits::{Activity, Cause, Explanation, Missing, Pattern, Total, WaitStates};
+use straggler_analysis::waits::{
+    Activity, Cause, Efficiency, Explanation, Missing, Pattern, Total, WaitStates,
+};
 use straggler_model::Rank;
 use straggler_trace::{Class, Function};
 
@@ -364,7 +365,7 @@ pub fn not_analysed(answer: &WaitsAnswer) -> Option<String> {
     (!all.is_empty()).then(|| format!("Not analysed for waits: {}.\n", all.join(", ")))
 }
 
-pub fn efficiency(of: &EfficiencyAnswer) -> String {
+pub fn efficiency(of: &Efficiency) -> String {
     let product = format!(
         "Parallel efficiency {} = load balance {} × communication efficiency {}.",
         percent(of.parallel),
