@@ -12,22 +12,22 @@
 //! All of these are pure functions, of a seed as well where something is drawn at random. Trials are known to the
 //! width of their bins; every number that depends on it says so where it is defined.
 
-pub mod agreement;
+pub(crate) mod agreement;
 pub mod compare;
 pub mod diagnose;
-pub mod distribution;
+pub(crate) mod distribution;
 mod draws;
 pub mod fits;
 pub mod gate;
-pub mod groups;
+pub(crate) mod groups;
 pub mod messages;
-pub mod modes;
+pub(crate) mod modes;
 pub mod noise;
 pub mod pairs;
 pub mod rank_tests;
 pub mod ranks;
 pub mod stationarity;
-pub mod steps;
+pub(crate) mod steps;
 pub mod summary;
 pub mod variation;
 

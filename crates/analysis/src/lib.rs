@@ -12,7 +12,7 @@ pub mod noise;
 pub mod partition;
 pub mod predict;
 pub mod recovery;
-pub mod regression;
+pub(crate) mod regression;
 pub mod study;
 pub mod waits;
 pub mod whatif;

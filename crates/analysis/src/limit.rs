@@ -18,6 +18,7 @@ pub struct Limit {
     pub bound: Option<Bound>,
 }
 
+/// The bound of a limit: above or below which value it trips.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Bound {
     pub above: bool,
@@ -26,6 +27,7 @@ pub struct Bound {
     pub value: Value,
 }
 
+/// The sign of a limit that is relative to another file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Sign {
     Plus,

@@ -13,12 +13,12 @@
 
 pub mod baseline;
 mod cluster;
-pub mod costs;
+pub(crate) mod costs;
 mod layout;
-pub mod moments;
+pub(crate) mod moments;
 pub mod outliers;
 mod samples;
-pub mod speed;
+pub(crate) mod speed;
 mod summary;
 mod waits;
 

@@ -12,10 +12,10 @@ pub mod drawn;
 pub mod durations;
 pub mod fit;
 pub mod overhead;
-pub mod phases;
-pub mod rhythm;
+pub(crate) mod phases;
+pub(crate) mod rhythm;
 mod slots;
-pub mod sources;
+pub(crate) mod sources;
 pub mod spectrum;
 
 pub use compare::Comparison;

@@ -43,6 +43,7 @@ pub struct Point {
     pub error: f64,
 }
 
+/// A fitted line: y = `at_zero` + `slope` · x.
 #[derive(Clone, Copy, PartialEq, Debug, serde::Serialize)]
 pub struct Line {
     pub at_zero: f64,

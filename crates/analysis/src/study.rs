@@ -16,7 +16,7 @@ mod accelerate;
 mod build;
 mod crew;
 mod inputs;
-pub mod journal;
+pub(crate) mod journal;
 mod latencies;
 mod lines;
 mod plan;

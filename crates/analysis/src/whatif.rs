@@ -8,10 +8,10 @@
 //! ```
 
 pub mod calls;
-pub mod computation;
+pub(crate) mod computation;
 mod edit;
-pub mod error;
-pub mod hypothesis;
+pub(crate) mod error;
+pub(crate) mod hypothesis;
 pub mod messages;
 pub mod nonblocking;
 mod parts;
@@ -20,8 +20,8 @@ mod polls;
 pub mod regions;
 pub mod scenario;
 pub mod search;
-pub mod simulated;
-pub mod steps;
+pub(crate) mod simulated;
+pub(crate) mod steps;
 #[cfg(test)]
 mod tests;
 

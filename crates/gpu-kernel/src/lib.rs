@@ -10,11 +10,17 @@
 use std::ffi::c_void;
 
 unsafe extern "C" {
+    /// Prepares all replicas.
     pub fn straggler_begin(plan: *const c_void);
+    /// Runs one round.
     pub fn straggler_advance(plan: *const c_void, round: u32);
+    /// Computes the finish times.
     pub fn straggler_conclude(plan: *const c_void);
 
+    /// As `straggler_begin`, with a CPU thread for each thread of a warp.
     pub fn straggler_warps_begin(plan: *const c_void);
+    /// As `straggler_advance`, with a CPU thread for each thread of a warp.
     pub fn straggler_warps_advance(plan: *const c_void, round: u32);
+    /// As `straggler_conclude`, with a CPU thread for each thread of a warp.
     pub fn straggler_warps_conclude(plan: *const c_void);
 }

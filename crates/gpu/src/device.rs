@@ -25,6 +25,7 @@ pub enum DeviceError {
     Other(String),
 }
 
+/// A device that holds memory and runs the kernel.
 pub trait Device: Send + Sync {
     /// The name that users see.
     fn name(&self) -> &str;

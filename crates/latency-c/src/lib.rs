@@ -132,6 +132,7 @@ pub unsafe extern "C" fn straggler_latency_close(session: *mut Session) {
     });
 }
 
+/// The message of the last error on this thread.
 #[unsafe(no_mangle)]
 pub extern "C" fn straggler_latency_error() -> *const c_char {
     border::last_error()

@@ -12,8 +12,8 @@
 //! distinguish slow phases of the whole core from detours.
 
 pub mod detour;
-pub mod ftq;
-pub mod fwq;
+pub(crate) mod ftq;
+pub(crate) mod fwq;
 mod profile;
 mod quanta;
 

@@ -15,7 +15,7 @@ pub mod machine;
 pub mod noise;
 pub mod self_test;
 pub mod sources;
-pub mod timebase;
+pub(crate) mod timebase;
 pub mod timer;
 
 pub use timebase::{Timebase, Worker};

@@ -10,16 +10,16 @@
 //! are sampled while the measurement runs, and detours are named after the counters that rose in the same
 //! time slices; such names are marked as guesses. Only `tracefs` and `counters` access the machine.
 
-pub mod correlate;
-pub mod counters;
+pub(crate) mod correlate;
+pub(crate) mod counters;
 pub mod ftrace_text;
-pub mod join;
+pub(crate) mod join;
 pub mod names;
-pub mod proc_text;
-pub mod processes;
+pub(crate) mod proc_text;
+pub(crate) mod processes;
 pub mod rtla;
-pub mod slices;
-pub mod spans;
+pub(crate) mod slices;
+pub(crate) mod spans;
 pub mod tracefs;
 
 use crate::{Timebase, Worker};

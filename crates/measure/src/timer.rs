@@ -7,7 +7,7 @@
 //! subtracted, as Settlemyer et al. argue (*Diagnosing Anomalous Network Performance with Confidence*); here
 //! every number has an error bar or a reason why it has none.
 
-pub mod calibration;
+pub(crate) mod calibration;
 #[cfg(target_arch = "aarch64")]
 mod cntvct;
 pub mod invariance;

@@ -37,7 +37,9 @@ pub struct ColumnUnit {
     short: &'static str,
 }
 
+/// Numbers in nanoseconds.
 pub const NANOSECONDS: ColumnUnit = ColumnUnit { picoseconds: 1_000, name: "nanoseconds", short: "ns" };
+/// Numbers in microseconds.
 pub const MICROSECONDS: ColumnUnit = ColumnUnit { picoseconds: 1_000_000, name: "microseconds", short: "us" };
 
 /// One line of a file.

@@ -38,6 +38,7 @@ const LATE: Time = Time::from_ns(1_000_000);
 /// Interval between two checks of a process that has nothing to measure.
 const NAP: Duration = Duration::from_millis(50);
 
+/// How the noise of a job's cores is measured.
 #[derive(Clone, Debug)]
 pub struct Options {
     pub kernel: Kernel,

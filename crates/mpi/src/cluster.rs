@@ -23,6 +23,7 @@ const MORE: i32 = 2;
 /// After this many polls without a message, the thread yields its core.
 const LOOKS: u32 = 1000;
 
+/// An MPI job as the cluster of a distributed simulation.
 pub struct Job {
     local: OwnThread<Local>,
     rank: u32,

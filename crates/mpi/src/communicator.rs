@@ -13,6 +13,7 @@ use std::ffi::c_int;
 use std::rc::Rc;
 use straggler_trace::mpi_abi::{Handle, UNDEFINED};
 
+/// A communicator of the MPI library, with the own rank in it.
 #[derive(Debug)]
 pub struct Communicator {
     pub(crate) mpi: Rc<Mpi>,

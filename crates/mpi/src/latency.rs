@@ -51,6 +51,7 @@ impl Kernel {
     }
 }
 
+/// What is measured, between whom and how often.
 #[derive(Clone, Debug)]
 pub struct Options {
     pub kernel: Kernel,

@@ -27,6 +27,7 @@ const SHORT: u64 = 64;
 /// Interval between two lines of progress.
 const TELL: Duration = Duration::from_secs(5);
 
+/// How the parameters of LogGP are measured.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// Size of the largest message.

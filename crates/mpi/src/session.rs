@@ -44,6 +44,7 @@ pub fn alone(error: impl std::fmt::Display) -> anyhow::Error {
     Alone(error.to_string()).into()
 }
 
+/// This process in its job.
 #[derive(Debug)]
 pub struct Session {
     pub world: Communicator,

@@ -38,6 +38,7 @@ const TRIAL: u32 = 200;
 /// Upper bound for the messages of a run, all of which are simulated.
 const MOST_MESSAGES: u64 = 1 << 20;
 
+/// Which cases are run and simulated.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// Approximate length of each run.

@@ -15,7 +15,7 @@ pub mod generate;
 mod injection;
 mod load;
 pub mod offsets;
-pub mod quanta;
+pub(crate) mod quanta;
 pub mod recording;
 pub mod signature;
 pub mod spec;

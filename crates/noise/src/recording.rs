@@ -98,6 +98,7 @@ pub struct Attribution {
     pub covered_ps: u64,
 }
 
+/// How the sources of detours were found.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AttributionMethod {

@@ -9,6 +9,7 @@ use flate2::bufread::MultiGzDecoder;
 use flate2::write::GzEncoder;
 use std::io::{self, Read, Write};
 
+/// The compression of a column's pages.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Codec {
     None,

@@ -2,6 +2,7 @@
 
 use std::io;
 
+/// Why a file cannot be read as Parquet.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     #[error("cannot be read: {0}")]

@@ -13,6 +13,7 @@ pub struct Schema {
     pub columns: Vec<Column>,
 }
 
+/// A column of a table.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Column {
     /// For a nested column, the names from the outermost to the innermost, with dots.
@@ -22,6 +23,7 @@ pub struct Column {
     pub nested: bool,
 }
 
+/// The type of a column, as stored and as meant.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ColumnType {
     pub physical: Physical,
@@ -61,6 +63,7 @@ pub enum Logical {
     Other,
 }
 
+/// The unit of a time column.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Unit {
     Millis,

@@ -26,6 +26,7 @@ pub struct Table {
     pub rows: Vec<Vec<Cell>>,
 }
 
+/// The head of a column.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Column {

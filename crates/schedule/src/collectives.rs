@@ -6,33 +6,33 @@
 //! algorithm, a [`Selector`] picks one. An [`Algorithm`] is built for a [`Job`] and becomes a [`Collective`].
 
 mod algorithm;
-pub mod allgather;
+pub(crate) mod allgather;
 pub mod allreduce;
-pub mod alltoall;
-pub mod barrier;
-pub mod bcast;
-pub mod blockwise;
+pub(crate) mod alltoall;
+pub(crate) mod barrier;
+pub(crate) mod bcast;
+pub(crate) mod blockwise;
 mod build;
 mod catalogue;
 pub mod check;
 mod choice;
 mod fold;
-pub mod gather;
+pub(crate) mod gather;
 mod groups;
 mod hops;
 mod job;
 mod meaning;
 mod operation;
-pub mod reduce;
-pub mod reduce_scatter;
-pub mod scan;
-pub mod scatter;
+pub(crate) mod reduce;
+pub(crate) mod reduce_scatter;
+pub(crate) mod scan;
+pub(crate) mod scatter;
 pub mod selector;
 mod sequence;
 pub mod sizes;
 #[cfg(test)]
 mod tests;
-pub mod tree;
+pub(crate) mod tree;
 mod two_level;
 
 use crate::steps::{Step, Steps, Symmetry};

@@ -5,8 +5,8 @@
 //! that only one batch is in memory besides the graph.
 
 pub mod binary;
-pub mod error;
-pub mod file;
+pub(crate) mod error;
+pub(crate) mod file;
 mod rounding;
 pub mod stream;
 pub mod text;

@@ -27,6 +27,7 @@ pub(crate) fn at_most_many(dependencies: u32) -> u8 {
     dependencies.min(u32::from(MANY)) as u8
 }
 
+/// What an operation does.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, serde::Serialize, serde::Deserialize)]
 #[repr(u8)]
 pub enum OperationKind {

@@ -5,6 +5,7 @@ use straggler_model::stats::median_in_place;
 use crate::graph::ANY;
 use crate::{Graph, OperationKind};
 
+/// The counts and sizes of a schedule.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Summary {
     pub processes: u32,

@@ -3,7 +3,7 @@
 //! All findings are reported, not only the first, and each is certain. A schedule without findings
 //! can still deadlock, which only an engine detects.
 
-pub mod cycle;
+pub(crate) mod cycle;
 mod finding;
 mod matching;
 #[cfg(test)]

@@ -11,10 +11,10 @@
 //! those of the paper.
 
 mod amg;
-pub mod computation;
+pub(crate) mod computation;
 mod cycles;
 mod error;
-pub mod grid;
+pub(crate) mod grid;
 mod grouped;
 mod halo;
 mod halo_exchange;

@@ -6,7 +6,7 @@ pub mod check;
 pub mod collectives;
 pub mod disturbance;
 pub mod format;
-pub mod function;
+pub(crate) mod function;
 pub mod messages;
 pub mod mpi_abi;
 pub mod operations;

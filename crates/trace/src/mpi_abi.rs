@@ -11,6 +11,7 @@ use std::ffi::CStr;
 /// An MPI handle in a machine word.
 pub type Handle = usize;
 
+/// The binary interfaces.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Family {
     OpenMpi,

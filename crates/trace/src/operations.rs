@@ -68,6 +68,7 @@ pub struct Operation {
 // A trace has one per call that communicates, so the size matters.
 const _: () = assert!(size_of::<Operation>() == 32);
 
+/// What an operation does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
     Send,

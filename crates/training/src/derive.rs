@@ -32,6 +32,7 @@ use std::collections::BTreeMap;
 use straggler_model::parallel;
 use workers::Workers;
 
+/// Why no job can be derived from a table.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum JobError {
     #[error("the table has no rows")]

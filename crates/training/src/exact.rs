@@ -43,6 +43,7 @@ use links::Links;
 use rayon::prelude::*;
 use straggler_model::parallel;
 
+/// Why a job cannot be replayed.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum AnalysisError {
     #[error("the job has no steps")]

@@ -51,6 +51,7 @@ pub struct Group {
     pub wide: bool,
 }
 
+/// What an operation waits for: another operation, or a group that transfers together.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Node {
     Op(u32),

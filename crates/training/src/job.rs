@@ -98,6 +98,7 @@ impl Shape {
     }
 }
 
+/// A step of the job.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Step {
     pub number: i64,

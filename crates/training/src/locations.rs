@@ -14,6 +14,7 @@ pub struct Places {
     pub of_rank: BTreeMap<u32, String>,
 }
 
+/// Why a table of places cannot be read.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum PlacesError {
     #[error(

@@ -12,6 +12,7 @@ pub struct Meta {
     pub world: u32,
 }
 
+/// Why the description of a job cannot be read.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum MetaError {
     #[error("line {line}: `{text}` is not `name: value`")]

@@ -64,6 +64,7 @@ pub struct Fault {
     pub what: Defect,
 }
 
+/// What is wrong with a worker of a synthetic job.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Defect {
     /// Computing takes this many times as long.

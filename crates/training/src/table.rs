@@ -60,6 +60,7 @@ pub struct Table {
     pub clocks: BTreeMap<u32, Clock>,
 }
 
+/// Why a table cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum TableError {
     #[error("{}: cannot be read: {source}", path.display())]

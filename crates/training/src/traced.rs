@@ -25,6 +25,7 @@ pub struct Sizes {
     pub gradients: Size,
 }
 
+/// The size of a transfer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Size {
     pub bytes: u64,
@@ -73,6 +74,7 @@ impl Sizes {
     }
 }
 
+/// Why a job cannot be turned into a trace.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum TracedError {
     #[error(

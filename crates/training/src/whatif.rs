@@ -38,6 +38,7 @@ pub enum Whom {
     Each(f64),
 }
 
+/// What a fault does to a worker.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Effect {
     /// Computing takes this many times as long.
@@ -54,6 +55,7 @@ pub enum Effect {
     Repaired,
 }
 
+/// A changed job: faults, noise, and the seed of what is random.
 #[derive(Clone, Debug, Default)]
 pub struct Scenario {
     /// Applied in this order, each to the result of the ones before.
@@ -63,6 +65,7 @@ pub struct Scenario {
     pub seed: u64,
 }
 
+/// Why a change cannot be applied to the job.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ScenarioError {
     #[error("there is no rank {rank}: the job has {first} to {last}; the nearest is {nearest}")]

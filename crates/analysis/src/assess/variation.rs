@@ -31,6 +31,7 @@ pub struct Variation {
     pub part_seconds: f64,
 }
 
+/// One of the consecutive parts of a recording, simulated as if it were all of it.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct Part {
     /// Share of the time lost to noise.

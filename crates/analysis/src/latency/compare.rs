@@ -36,6 +36,7 @@ pub struct Comparison {
     pub change: Change,
 }
 
+/// The means of two samples and their difference.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct MeanDifference {
     pub values_ps: [f64; 2],
@@ -117,6 +118,7 @@ impl Difference {
     }
 }
 
+/// How many times as long a quantile of the second sample is as that of the first.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct Ratio {
     /// None if it depends on times outside the bins.
@@ -156,6 +158,7 @@ pub struct Unknown {
     pub tail: bool,
 }
 
+/// Whether the second sample has less or more of something.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Direction {

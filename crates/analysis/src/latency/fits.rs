@@ -42,6 +42,7 @@ pub struct Fit {
     pub p99_ps: f64,
 }
 
+/// A parameter of a fitted distribution.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Parameter {
     pub name: &'static str,

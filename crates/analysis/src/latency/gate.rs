@@ -15,6 +15,7 @@ use serde::Serialize;
 use straggler_model::latency::Outside;
 use straggler_model::spelling::{hint, nearest};
 
+/// A limit on one statistic of a comparison, parsed from `--fail-if`.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Gate {
     text: String,
@@ -95,6 +96,7 @@ pub struct Judgement {
     pub is_share: bool,
 }
 
+/// Whether a comparison keeps to a limit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum GateOutcome {

@@ -48,6 +48,7 @@ pub enum NoTail {
     EmptyRecording,
 }
 
+/// The share of trials above a time: measured, and predicted from the noise.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct TailPoint {
     pub at_ps: f64,

@@ -31,6 +31,7 @@ pub struct Pairs {
     pub scatter: f64,
 }
 
+/// The typical latency from one process to another.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct PairFound {
     pub from: Rank,
@@ -73,6 +74,7 @@ impl Explanation {
     }
 }
 
+/// The pairs that share one value of a property, such as "same node".
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct PropertyValue {
     pub name: &'static str,
@@ -90,6 +92,7 @@ impl PropertyValue {
     }
 }
 
+/// A process whose pairs are slower than similar ones.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct SlowProcess {
     pub rank: Rank,
@@ -100,6 +103,7 @@ pub struct SlowProcess {
     pub at_least: bool,
 }
 
+/// A pair that is slower than similar ones.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct SlowPair {
     pub from: Rank,

@@ -42,6 +42,7 @@ pub enum Lead {
     Sure,
 }
 
+/// The typical latency of one rank of a collective.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct OneRank {
     pub rank: Rank,

@@ -28,6 +28,7 @@ pub struct Stationarity {
     pub verdict: Steadiness,
 }
 
+/// How the medians of cycles change during a measurement.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Steadiness {

@@ -27,6 +27,7 @@ pub struct Compare {
     pub new: Vec<String>,
 }
 
+/// A node or core that has become worse since the earlier assessment.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Worse {
     pub name: String,

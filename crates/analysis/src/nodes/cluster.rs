@@ -116,6 +116,7 @@ pub enum Unit {
     Core,
 }
 
+/// A measured node: its processor and the noise of its cores.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Node {
     pub name: String,
@@ -124,6 +125,7 @@ pub struct Node {
     pub cores: Vec<CoreNoise>,
 }
 
+/// The noise measured on one core.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct CoreNoise {
     pub core: u32,

@@ -38,6 +38,7 @@ pub struct Moments {
     pub source: Option<String>,
 }
 
+/// Simultaneous hits, counted with one width of the windows.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct Width {
     pub window_ps: u64,

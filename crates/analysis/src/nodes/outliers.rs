@@ -38,6 +38,7 @@ pub struct Outliers {
     pub nodes: Vec<Outlier>,
 }
 
+/// A node whose noise differs from that of the others.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Outlier {
     pub name: String,
@@ -50,6 +51,7 @@ pub struct Outlier {
     pub durations: Option<Compared>,
 }
 
+/// How the noise of an outlier differs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {

@@ -20,6 +20,7 @@ pub struct Speeds {
     pub alone: Vec<String>,
 }
 
+/// A node that runs slower than the median node.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct SlowNode {
     pub name: String,

@@ -52,6 +52,7 @@ pub struct Fit {
     pub assumed: Vec<String>,
 }
 
+/// Why no network can be fitted to a trace.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum FitError {
     #[error(

@@ -11,6 +11,7 @@ use super::times::polls;
 use straggler_model::{Rank, Time, parallel};
 use straggler_trace::{Class, Trace};
 
+/// The chain of activities that determined the length of a run.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct CriticalPath {
     /// From the first call of the run to the end of the last.
@@ -31,6 +32,7 @@ pub struct Stretch {
     pub end: Time,
 }
 
+/// The time that one activity of one rank spends on the critical path.
 #[derive(Clone, PartialEq, Debug)]
 pub struct PathPart {
     pub rank: Rank,
@@ -38,6 +40,7 @@ pub struct PathPart {
     pub time: Time,
 }
 
+/// The time that an activity spends on the critical path, over all ranks.
 #[derive(Clone, PartialEq, Debug)]
 pub struct PathActivity {
     pub activity: Activity,

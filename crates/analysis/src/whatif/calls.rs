@@ -29,6 +29,7 @@ pub struct Insertion {
     pub ranks: Option<regions::Ranks>,
 }
 
+/// What a hypothesis can insert into a trace.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Inserted {
     Barrier,

@@ -6,6 +6,7 @@ use straggler_model::spelling::{hint, nearest};
 use straggler_model::{Rank, Time};
 use straggler_trace::CommId;
 
+/// Why a hypothesis cannot be applied to a trace.
 #[derive(Clone, PartialEq, Debug)]
 pub enum WhatIfError {
     NoRegion {

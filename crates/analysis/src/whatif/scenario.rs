@@ -56,6 +56,7 @@ pub struct Decided {
     pub count: u64,
 }
 
+/// How a decision of the simulated run differs from the trace.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum DecisionKind {
     /// Another request completed first.

@@ -16,7 +16,7 @@ mod futex;
 mod pipe;
 mod round_trip;
 mod system_calls;
-pub mod tcp;
+pub(crate) mod tcp;
 mod unix_socket;
 
 use super::drive::{Effort, Ended, Operation, Watch, drive};

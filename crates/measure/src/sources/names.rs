@@ -8,10 +8,15 @@ use std::collections::HashMap;
 
 /// No kernel event explains the detour.
 pub const BELOW_THE_KERNEL: &str = "hypervisor or firmware";
+/// The periodic interrupt of the kernel's timer.
 pub const TIMER_TICK: &str = "timer tick";
+/// An access to memory that is not mapped yet.
 pub const PAGE_FAULT: &str = "page fault";
+/// A non-maskable interrupt.
 pub const NMI: &str = "NMI";
+/// An interrupt by which another core asks this one to run its scheduler.
 pub const RESCHEDULE: &str = "reschedule interrupt";
+/// An interrupt by which another core has this one call a function.
 pub const FUNCTION_CALL: &str = "function call interrupt";
 /// The measuring thread was runnable, and yet the core was idle: only a limit of CPU time does that.
 pub const QUOTA: &str = "CPU limit of the cgroup";
@@ -19,6 +24,7 @@ pub const QUOTA: &str = "CPU limit of the cgroup";
 pub const ASLEEP: &str = "measuring thread asleep";
 /// Counters show only that other threads ran, not which.
 pub const OTHER_THREADS: &str = "other threads";
+/// The sampler that finds out what took the core.
 pub const SAMPLER: &str = "straggler's own sampler";
 /// Threads of the measuring program that do not measure.
 pub const OWN: &str = "straggler itself";
@@ -81,6 +87,7 @@ pub(super) fn activity(activity: &Activity<'_>) -> String {
     }
 }
 
+/// The name of a softirq of the kernel.
 pub fn softirq(name: &str) -> String {
     format!("softirq {name}")
 }

@@ -359,7 +359,6 @@ impl Histogram {
         let is_beyond = rank > self.count() - self.totals.overflow && rank < self.count();
         is_beyond.then(|| Outside::Above(self.end()))
     }
-
 }
 
 #[cfg(test)]

@@ -19,6 +19,7 @@ pub const DEFAULT_EAGER_LIMIT: u64 = 65_535;
 
 /// The name of the measured network, and the default file for measurements.
 const MEASURED: &str = "measured";
+/// The file that `straggler mpi loggp` writes and `--network measured` reads.
 pub const MEASURED_FILE: &str = "measured.toml";
 
 /// A longer parameter is a typing error. Sums of a few parameters within the limit stay representable.

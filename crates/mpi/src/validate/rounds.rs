@@ -7,6 +7,7 @@ use straggler_schedule::graph::{GraphBuilder, Operation, RankBuilder};
 /// Bytes of a message.
 pub const BYTES: usize = 8;
 
+/// The collectives that are run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {

@@ -34,6 +34,7 @@ impl Pair {
     }
 }
 
+/// One case: a collective with work and detours of given lengths, run and predicted.
 #[derive(Clone, Debug, Serialize)]
 pub struct CaseAnswer {
     pub collective: Kind,

@@ -53,6 +53,7 @@ impl Axis {
     }
 }
 
+/// How values are laid out along an axis.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Scale {
     #[default]

@@ -42,6 +42,7 @@ pub struct Boxes<F = Vec<f64>> {
     pub series: Vec<BoxSeries<F>>,
 }
 
+/// A series of box plots, one at each x.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct BoxSeries<F = Vec<f64>> {
     pub name: String,
@@ -74,6 +75,7 @@ pub struct Lines<F = Vec<f64>> {
     pub marks: Vec<Mark>,
 }
 
+/// A line, with its range if `low` and `high` are given.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Line<F = Vec<f64>> {
     pub name: String,
@@ -115,6 +117,7 @@ pub struct Distribution<F = Vec<f64>> {
     pub marks: Vec<Mark>,
 }
 
+/// The values whose distribution is drawn.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Sample<F = Vec<f64>> {
     pub name: String,
@@ -125,6 +128,7 @@ pub struct Sample<F = Vec<f64>> {
     pub sum: bool,
 }
 
+/// Counts in bins.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Histogram<F = Vec<f64>> {
     pub x: Axis,
@@ -132,6 +136,7 @@ pub struct Histogram<F = Vec<f64>> {
     pub series: Vec<HistogramSeries<F>>,
 }
 
+/// The bins of one series and their counts.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct HistogramSeries<F = Vec<f64>> {
     pub name: String,
@@ -151,6 +156,7 @@ pub struct Scatter<F = Vec<f64>> {
     pub series: Vec<PointSeries<F>>,
 }
 
+/// Points of one colour.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct PointSeries<F = Vec<f64>> {
     pub name: String,
@@ -165,6 +171,7 @@ pub struct Bars {
     pub bars: Vec<Bar>,
 }
 
+/// One bar of a bar chart.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Bar {
     pub name: String,

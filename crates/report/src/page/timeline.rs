@@ -35,6 +35,7 @@ pub struct Timeline<F = Vec<f64>, U = Vec<u32>, B = Vec<u8>> {
     pub arrow_bytes: F,
 }
 
+/// A kind of activity, and its role.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Kind {
     pub name: String,

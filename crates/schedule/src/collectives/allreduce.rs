@@ -16,6 +16,7 @@ pub use up_and_down::up_and_down;
 
 use super::{Algorithm, Collective, CollectiveError, Job, Name};
 
+/// The algorithms of allreduce.
 pub const ALGORITHMS: &[Name] = &[
     Name::Dissemination,
     Name::RecursiveDoubling,

@@ -13,7 +13,7 @@ pub use binomial::Binomial;
 pub use chain::{Chain, chain};
 pub use double_tree::DoubleTree;
 pub use k_nomial::{KNomial, k_nomial};
-pub use linear::{Linear, linear};
+pub use linear::linear;
 pub use scatter_allgather::ScatterAllgather;
 
 use super::tree::{SEGMENT, radix};

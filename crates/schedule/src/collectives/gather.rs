@@ -3,8 +3,8 @@
 mod k_nomial;
 mod linear;
 
-pub use k_nomial::{KNomial, k_nomial};
-pub use linear::{Linear, linear};
+pub use k_nomial::k_nomial;
+pub use linear::linear;
 
 use super::tree::radix;
 use super::{Algorithm, Collective, CollectiveError, Job, Name};

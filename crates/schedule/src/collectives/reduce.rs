@@ -8,12 +8,12 @@ mod k_nomial;
 mod linear;
 mod rabenseifner;
 
-pub use binary::{Binary, binary};
+pub use binary::binary;
 pub use binomial::Binomial;
-pub use chain::{Chain, chain};
-pub use double_tree::{DoubleTree, double_tree};
-pub use k_nomial::{KNomial, k_nomial};
-pub use linear::{Linear, linear};
+pub use chain::chain;
+pub use double_tree::double_tree;
+pub use k_nomial::k_nomial;
+pub use linear::linear;
 pub use rabenseifner::Rabenseifner;
 
 use super::tree::{SEGMENT, radix};

@@ -8,7 +8,7 @@
 mod binary;
 mod chain;
 mod contiguous;
-pub mod double;
+pub(crate) mod double;
 mod k_nomial;
 mod load;
 mod mirror;

@@ -48,6 +48,7 @@ pub struct Loaded {
     pub bytes: u64,
 }
 
+/// Why a GOAL file cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
     #[error("{}: cannot be read: {source}", path.display())]
@@ -56,6 +57,7 @@ pub enum ReadError {
     Goal { path: PathBuf, source: GoalError },
 }
 
+/// Why a GOAL file cannot be written.
 #[derive(Debug, thiserror::Error)]
 #[error("{}: cannot be written: {source}", path.display())]
 pub struct WriteError {

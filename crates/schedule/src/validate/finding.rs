@@ -8,6 +8,7 @@ use straggler_model::{Rank, Tag};
 use crate::goal::error::Circle;
 use crate::graph::ANY;
 
+/// How serious a finding is.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Severity {
     /// The schedule can be simulated, but is probably not what was meant.

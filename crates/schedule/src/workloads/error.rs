@@ -3,6 +3,7 @@
 use crate::collectives::CollectiveError;
 use straggler_model::spelling::{hint, hint_of_list};
 
+/// Why a workload cannot be built.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum WorkloadError {
     #[error("unknown workload `{name}` (known: {known}){}", hint_of_list(.name, .known))]

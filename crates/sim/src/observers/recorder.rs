@@ -43,6 +43,7 @@ pub enum Bound {
     Acknowledgement,
 }
 
+/// The kinds of recorded events.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum EventKind {
     Send,

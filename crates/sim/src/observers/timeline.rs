@@ -31,6 +31,7 @@ pub struct SendStamp {
     cpu: u8,
 }
 
+/// Observes the activities and messages of the selected ranks.
 #[derive(Debug)]
 pub struct TimelineObserver<'a> {
     selection: &'a Selection,

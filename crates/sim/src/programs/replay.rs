@@ -31,6 +31,7 @@ use straggler_schedule::{Operation, OperationKind, Step, Then};
 /// The place in a step of the computation after the rest.
 const AFTER: u32 = 3;
 
+/// A traced program as a program of the simulation.
 #[derive(Debug)]
 pub struct Replay<'a> {
     playback: &'a Playback,

@@ -11,6 +11,7 @@ pub trait Tracking: Copy + Default + Saved + Sync {
     fn latest(&self) -> Time;
 }
 
+/// Stores nothing: operations complete no later than the CPU is free.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct Untracked;
 
@@ -23,6 +24,7 @@ impl Tracking for Untracked {
     }
 }
 
+/// The latest completion so far.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct Tracked(Time);
 

@@ -22,6 +22,7 @@ pub struct Finding {
     pub what: String,
 }
 
+/// How much a finding takes from a trace.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {

@@ -22,6 +22,7 @@ fn rank_named(path: &Path) -> Option<u32> {
     path.file_stem()?.to_str()?.strip_prefix("rank-")?.parse().ok()
 }
 
+/// Why no trace can be opened at a path.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     #[error("{path}: {source}", path = path.display())]

@@ -26,6 +26,7 @@ impl Merged<'_> {
     }
 }
 
+/// Why streams cannot be brought together.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum MergeError {
     #[error("{name}, byte {offset}: {what}; remove it, or copy it again")]

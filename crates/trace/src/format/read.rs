@@ -122,6 +122,7 @@ pub struct Problem {
     pub what: Fault,
 }
 
+/// What is wrong with a stream.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Fault {
     /// The last block is incomplete: the program was killed while writing, or the file was cut.

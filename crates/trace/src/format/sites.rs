@@ -18,6 +18,7 @@ pub mod key {
 /// A place without a description: the program did not make the call, or the place is unknown.
 pub const NONE: u32 = 0;
 
+/// Describes a module, which call sites refer to by this number.
 pub fn put_module(pairs: Pairs, number: u32, module: &Module) -> Pairs {
     let (key, first) = match &module.function {
         Some(function) => (key::SOURCE, function.as_bytes()),
@@ -31,6 +32,7 @@ pub fn put_module(pairs: Pairs, number: u32, module: &Module) -> Pairs {
     })
 }
 
+/// Describes a call site, which calls refer to by this number.
 pub fn put_site(pairs: Pairs, number: u32, site: CallSite) -> Pairs {
     pairs.value(key::SITE, |out| {
         put(out, u64::from(number));

@@ -22,6 +22,7 @@ pub const fn zigzag(value: i64) -> u64 {
     (value << 1 ^ value >> 63) as u64
 }
 
+/// The inverse of `zigzag`.
 #[inline]
 pub const fn unzigzag(value: u64) -> i64 {
     (value >> 1) as i64 ^ -((value & 1) as i64)

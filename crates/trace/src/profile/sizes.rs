@@ -20,6 +20,7 @@ pub struct SizeClass {
     pub bytes: u64,
 }
 
+/// The kind of all messages that belong to no collective.
 pub const POINT_TO_POINT: &str = "point-to-point";
 
 impl SizeClass {

@@ -27,6 +27,7 @@ const FASTER_THAN_IDEAL: f64 = 0.99;
 /// If steps of kernels take less than this part of what one class alone explains, their dependencies are wrong.
 const TOO_FAST: f64 = 0.98;
 
+/// What the replays of a job show.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Answers {
     pub workers_recorded: usize,
@@ -99,6 +100,7 @@ pub struct Answers {
     pub steps_left_out: usize,
 }
 
+/// What one worker costs the job.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct WorkerAnswer {
     pub rank: u32,

@@ -42,6 +42,7 @@ const HIDDEN_FACTOR: f64 = 1.25;
 const HIDDEN_FAULT: f64 = 0.01;
 const HIDDEN_WORK: f64 = 0.03;
 
+/// What slows a job.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CauseKind {
@@ -70,6 +71,7 @@ pub enum CauseKind {
     OneOff,
 }
 
+/// A cause, its evidence, and what removing it saves.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Cause {
     pub kind: CauseKind,

@@ -26,6 +26,7 @@ pub struct Repaired {
     pub ranks: Vec<u32>,
 }
 
+/// What repairing the worst workers saves.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct CurvePoint {
     pub workers: usize,

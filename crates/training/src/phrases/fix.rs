@@ -7,6 +7,7 @@ use crate::words;
 /// A host that waits for the GPU during this share of the idle time of the GPU is slowed by that.
 const MAINLY: f64 = 0.3;
 
+/// The advice for a cause, as sentences.
 pub fn fix(cause: &Cause) -> String {
     match &cause.finding {
         Finding::Worker { occasional: true, .. } | Finding::Workers { occasional: true, .. } => {

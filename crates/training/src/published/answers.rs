@@ -21,6 +21,7 @@ const NOTHING: f64 = 1e-12;
 /// Slowdowns, by name.
 pub type Slowdowns = BTreeMap<String, f64>;
 
+/// What the published analysis finds.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Answers {
     pub workers_recorded: u32,
@@ -52,6 +53,7 @@ pub struct Answers {
     pub m_s: Rem,
 }
 
+/// The slowdown of one worker.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct Worker {
     pub rank: u32,

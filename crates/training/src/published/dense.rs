@@ -12,6 +12,7 @@ pub struct Op {
     pub seq: u32,
 }
 
+/// A job in which every operation occurs once for each step and data-parallel rank.
 #[derive(Debug)]
 pub struct Dense {
     /// Sorted.
@@ -32,6 +33,7 @@ pub struct Dense {
     ranks: Vec<u32>,
 }
 
+/// Why a table is not dense.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum DenseError {
     #[error("the table has no rows")]

@@ -9,6 +9,7 @@ use std::collections::BTreeSet;
 /// The tolerated clock error, in seconds.
 const SLACK: f64 = 50e-6;
 
+/// Why the operations of a step do not fit together.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum GraphError {
     #[error(

@@ -14,6 +14,7 @@ const SET_NS: i64 = 1_000_000;
 /// The maximum size of the file.
 const MOST_BYTES: u64 = 4096;
 
+/// How far the clocks of a rank moved against each other.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Clock {
     pub host: String,

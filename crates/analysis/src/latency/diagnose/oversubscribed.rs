@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use straggler_model::Rank;
 use straggler_model::latency::Measurement;
 
+/// A host with more processes than cores.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Oversubscribed {
     pub host: String,

@@ -19,6 +19,7 @@ pub struct AbovePeers {
     pub at: Vec<AtPeers>,
 }
 
+/// The weight of the mode at one number of peers.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct AtPeers {
     pub peers: u32,

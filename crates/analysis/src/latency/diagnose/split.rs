@@ -19,6 +19,7 @@ pub struct PairSplit {
     pub both: usize,
 }
 
+/// How the trials of pairs divide into modes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SplitKind {

@@ -6,6 +6,7 @@ use statrs::distribution::{ContinuousCDF, FisherSnedecor, Gamma};
 use statrs::function::erf::erfc;
 use std::fmt;
 
+/// The families of distributions that are tried.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Family {

@@ -6,6 +6,7 @@ use crate::steps::{Message, Step, Steps, Symmetry};
 use std::ops::Range;
 use straggler_model::{Rank, Time};
 
+/// Allreduce by dissemination.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Dissemination {
     processes: u32,

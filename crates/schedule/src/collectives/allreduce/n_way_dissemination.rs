@@ -11,6 +11,7 @@ use crate::steps::{Message, Step, Steps, Symmetry};
 use std::ops::Range;
 use straggler_model::{Rank, Time};
 
+/// Allreduce by n-way dissemination.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct NWayDissemination {
     processes: u32,

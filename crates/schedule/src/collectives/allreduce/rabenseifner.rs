@@ -18,6 +18,7 @@ pub struct Halves {
     parts: Split,
 }
 
+/// Allreduce by Rabenseifner's algorithm.
 pub type Rabenseifner = Folded<Halves>;
 
 impl Rabenseifner {

@@ -8,6 +8,7 @@ use crate::steps::{Message, Step, Steps, Symmetry};
 use std::ops::Range;
 use straggler_model::{Rank, Time};
 
+/// Allreduce by recursive doubling.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RecursiveDoubling {
     processes: u32,

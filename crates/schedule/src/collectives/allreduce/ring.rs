@@ -9,6 +9,7 @@ use crate::steps::{Message, Step, Steps};
 use std::ops::Range;
 use straggler_model::Rank;
 
+/// Allreduce around a ring.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Ring {
     job: Job,

@@ -2,6 +2,7 @@
 
 use straggler_model::{Rank, Tag, Time};
 
+/// Why a collective is wrong: the first contradiction that the checker found.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Fault {
     #[error("step {stage} of rank {rank} sends byte {byte}, which the rank does not have")]

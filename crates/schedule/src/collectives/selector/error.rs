@@ -8,6 +8,7 @@ use straggler_model::spelling::{hint, nearest};
 use straggler_model::toml_file::TomlError;
 use straggler_model::units::Bytes;
 
+/// Why rules cannot be read, or choose no algorithm.
 #[derive(Debug, thiserror::Error)]
 pub enum SelectorError {
     #[error("the rules are invalid: {0}")]

@@ -80,6 +80,7 @@ pub struct Poll {
     pub count: u32,
 }
 
+/// What a recorded test or probe asked for, and whether it succeeded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum PollKind {
     /// It failed; it asked for any request of its list, or for all.
@@ -97,6 +98,7 @@ pub struct Change {
     pub what: Changed,
 }
 
+/// A decision that differs from the trace.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Changed {
     /// Pairs of the trace's instructions that swap roles: the one that plays the second completes here instead of the

@@ -151,6 +151,7 @@ pub struct OperationName {
     pub number: Option<u32>,
 }
 
+/// Code of the host, and its share of the time in which the GPU waits.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct HostActivity {
     /// Empty for code outside of recorded operations.

@@ -97,6 +97,7 @@ fn is_microbatch(kind: &crate::KindInfo) -> bool {
     kind.role == Role::Compute && kind.name != "optimizer"
 }
 
+/// A better split of the layers over the stages.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Split {
     pub layers: Vec<u32>,
