@@ -1,6 +1,6 @@
 //! The analysis on jobs whose faults are known.
 
-use super::{answers_of, answers_of_rows, job, job_of};
+use super::{answers, answers_of, answers_of_rows, job, job_of};
 use straggler_training::exact::{Answers, CauseKind, Evidence, Replays, analyse};
 use straggler_training::synthetic::{Defect, Fault, Synthetic, mean_step, rows};
 use straggler_training::{Kind, Row, derive, phrases, read_table, write_csv};
@@ -112,7 +112,7 @@ fn columns_that_differ_are_joined() {
     rows.push(Row { seq: 1, ..last });
     let job = job_of(rows);
     assert_eq!(job.steps.iter().map(|step| step.columns).collect::<Vec<u32>>(), [4, 1, 4]);
-    let joined = analyse(&Replays::new(&job).unwrap(), None);
+    let joined = answers(&job);
     assert!((joined.s - whole.s).abs() < 1e-9, "{} {}", joined.s, whole.s);
     let workers = joined.workers.iter().zip(&whole.workers);
     assert!(workers.clone().all(|(a, b)| (a.s_w - b.s_w).abs() < 1e-9 && a.rank == b.rank));
@@ -130,7 +130,7 @@ fn what_is_missing_is_left_out_and_said() {
     let without = all.iter().filter(|row| row.rank != 3).copied().collect();
     let job = job_of(without);
     assert!(job.notes[0].contains("data-parallel rank 3 of stage 0"), "{:?}", job.notes);
-    let found = analyse(&Replays::new(&job).unwrap(), None);
+    let found = answers(&job);
     assert_eq!((found.workers_recorded, found.workers.len()), (15, 15));
     // Shares are of the recorded workers.
     assert_eq!(found.repaired_workers.share, 1.0 / 15.0);
@@ -238,7 +238,7 @@ fn collections_of_some_ranks_keep_columns_apart() {
     }
     let job = job_of(all.clone());
     assert_eq!(job.steps.iter().map(|step| step.columns).collect::<Vec<u32>>(), [4; 6]);
-    let apart = analyse(&Replays::new(&job).unwrap(), None);
+    let apart = answers(&job);
     // Another additional operation of one rank, so that columns are joined.
     let more: Vec<Row> = all
         .iter()
@@ -248,7 +248,7 @@ fn collections_of_some_ranks_keep_columns_apart() {
     all.extend(more);
     let job = job_of(all);
     assert_eq!(job.steps.iter().map(|step| step.columns).collect::<Vec<u32>>(), [1; 6]);
-    let joined = analyse(&Replays::new(&job).unwrap(), None);
+    let joined = answers(&job);
     assert!((apart.s - joined.s).abs() < 1e-9, "{} {}", apart.s, joined.s);
     assert!((apart.replay_error - joined.replay_error).abs() < 1e-9);
     for (one, other) in apart.workers.iter().zip(&joined.workers) {
@@ -348,7 +348,7 @@ fn work_of_a_stage_is_that_of_all_its_chunks() {
             row.microbatch /= chunks;
         }
         let job = job_of(all);
-        let causes = analyse(&Replays::new(&job).unwrap(), None).causes;
+        let causes = answers(&job).causes;
         let partition = causes.iter().find(|cause| cause.kind == CauseKind::Partition).unwrap();
         let Evidence::WorkOfStages { seconds } = &partition.evidence[0] else { panic!("{partition:?}") };
         seconds.iter().map(|seconds| (1e6 * seconds).round()).collect::<Vec<f64>>()
@@ -364,7 +364,7 @@ fn stages_without_a_chunk_have_one() {
     let found = |rows: Vec<Row>| {
         let job = derive::job(rows, "").unwrap();
         assert!(job.notes.is_empty(), "{:?}", job.notes);
-        analyse(&Replays::new(&job).unwrap(), None)
+        answers(&job)
     };
     let without = all.iter().map(|row| Row { model_chunk: -1, ..*row }).collect();
     let (with, without) = (found(all), found(without));

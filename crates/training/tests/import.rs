@@ -2,6 +2,7 @@
 
 mod formats;
 pub mod hosts;
+mod real;
 mod synthetic;
 
 use std::path::PathBuf;

@@ -1,7 +1,7 @@
 //! Workers that are slow for a while, or seem slow by chance.
 
-use super::answers_of;
-use straggler_training::exact::{Answers, CauseKind, Evidence, Finding, Order, Period, Replays, analyse};
+use super::{answers, answers_of};
+use straggler_training::exact::{CauseKind, Evidence, Finding, Order, Period};
 use straggler_training::synthetic::{Defect, Fault, Synthetic, mean_step};
 use straggler_training::{read_table, whatif};
 
@@ -135,7 +135,7 @@ fn lengths_explain_the_workers_of_a_real_job() {
     let Some(folder) = super::public_jobs::folder() else { return };
     let path = std::path::Path::new(&folder).join("trace-SE.parquet");
     let job = read_table(&path).unwrap().job("SE").unwrap();
-    let found = analyse(&Replays::new(&job).unwrap(), None);
+    let found = answers(&job);
     assert_eq!(found.causes[0].kind, CauseKind::SequenceLengths, "{:?}", found.causes);
     let named = found.causes.iter().filter(|cause| cause.kind == CauseKind::Workers);
     assert_eq!(named.map(|cause| cause.ranks.len()).sum::<usize>(), 0, "{:?}", found.causes);

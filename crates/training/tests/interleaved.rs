@@ -1,6 +1,7 @@
 //! Pipelines whose stages have several chunks of the model, which take turns.
 
-use straggler_training::exact::{CauseKind, Replays, analyse};
+use super::answers;
+use straggler_training::exact::CauseKind;
 use straggler_training::synthetic::{Defect, Fault, Synthetic, mean_step, rows};
 use straggler_training::{Kineto, derive, import};
 
@@ -24,7 +25,7 @@ fn every_message_finds_its_partner() {
     for vpp in [2, 3] {
         let job = derive::job(rows(&of_chunks(vpp)), "").unwrap();
         assert!(job.notes.is_empty(), "{:?}", job.notes);
-        let found = analyse(&Replays::new(&job).unwrap(), None);
+        let found = answers(&job);
         assert!(
             found.replay_error.abs() < 1e-6 && (found.s - 1.0).abs() < 0.02,
             "{} {}",
@@ -34,7 +35,7 @@ fn every_message_finds_its_partner() {
         let slow = Fault { dp_rank: 2, stage: 1, from_step: 0, what: Defect::Slow(1.5) };
         let slowed = Synthetic { faults: vec![slow], ..of_chunks(vpp) };
         let job = derive::job(rows(&slowed), "").unwrap();
-        let found = analyse(&Replays::new(&job).unwrap(), None);
+        let found = answers(&job);
         let first = &found.causes[0];
         assert_eq!((first.kind, &first.ranks[..]), (CauseKind::Workers, &[6][..]), "{first:?}");
         let lost = mean_step(&slowed) - mean_step(&of_chunks(vpp));
@@ -58,7 +59,7 @@ fn profiles_tell_chunks() {
     let table = derive::job(made, "").unwrap();
     assert!(read.is_table() && read.notes.is_empty(), "{:?}", read.notes);
     assert_eq!(read.operations(), table.operations());
-    let [read, table] = [&read, &table].map(|job| analyse(&Replays::new(job).unwrap(), None));
+    let [read, table] = [&read, &table].map(answers);
     assert!(read.replay_error.abs() < 1e-3, "{}", read.replay_error);
     assert!((read.s - table.s).abs() < 1e-6, "{} {}", read.s, table.s);
 }

@@ -1,8 +1,8 @@
 //! Slow links: which ranks are blamed, and the gain from mending them.
 
-use super::{answers_of, job};
+use super::{answers, answers_of, job};
 use straggler_training::Kind;
-use straggler_training::exact::{Answers, Cause, CauseKind, Evidence, Finding, Replays, analyse};
+use straggler_training::exact::{Answers, Cause, CauseKind, Evidence, Finding, Replays};
 use straggler_training::synthetic::{Defect, Fault, Synthetic, mean_step, rows};
 
 /// A slow link of data-parallel rank 1, stage 1: all its links, or only that to one other worker.
@@ -87,7 +87,7 @@ fn links_that_differ_are_not_alike() {
             let forward = at.op.kind == Kind::ForwardSend as u16 || at.op.kind == Kind::ForwardRecv as u16;
             (at.takes + if forward && at.op.seq == 7 { 500_000_000_000 } else { 0 }, at.delay)
         });
-        let causes = analyse(&Replays::new(&job).unwrap(), None).causes;
+        let causes = answers(&job).causes;
         let first = causes.into_iter().find(|cause| cause.class.as_deref() == Some("forward-pp-comm"));
         first.unwrap().evidence[0].clone()
     };
@@ -124,7 +124,7 @@ fn a_small_change_does_not_hide_a_slow_link() {
         let is_transfer = Kind::ALL[at.op.kind as usize].is_send_or_recv() && at.takes < 10_000_000_000;
         (if step < 4 && is_transfer { at.takes * 6 / 10 } else { at.takes }, at.delay)
     });
-    let found = analyse(&Replays::new(&job).unwrap(), None);
+    let found = answers(&job);
     let first = &found.causes[0];
     assert_eq!((links_of(first).0, &first.ranks[..], first.since_step), (true, &[2, 6][..], None));
     let truth = 1.0 - mean_step(&Synthetic { faults: Vec::new(), ..of.clone() }) / mean_step(&of);

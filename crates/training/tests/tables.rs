@@ -1,7 +1,8 @@
 //! Reading tables, including those with unusable rows.
 
+use super::answers;
 use std::path::{Path, PathBuf};
-use straggler_training::exact::{CauseKind, Distrust, Finding, Replays, analyse};
+use straggler_training::exact::{CauseKind, Distrust, Finding};
 use straggler_training::synthetic::{Defect, Fault, Synthetic, rows};
 use straggler_training::{
     Job, Kind, Row, Table, read_job, read_table, read_tables, write_csv, write_parquet,
@@ -201,7 +202,7 @@ fn operations_that_are_not_known_blame_no_host() {
     let text = String::from_utf8(text).unwrap();
     let blames_host = |text: &str| {
         let job = read(text).job("").unwrap();
-        let found = analyse(&Replays::new(&job).unwrap(), None);
+        let found = answers(&job);
         found.causes.iter().any(|cause| cause.kind == CauseKind::LaunchDelay)
     };
     let is_forward = |line: &&str| line.contains("forward-compute");
@@ -215,7 +216,7 @@ fn operations_that_are_not_known_blame_no_host() {
     assert!(!blames_host(&renamed));
     // If all forward computations are unknown, no one is blamed at all.
     let job = read(&renamed).job("").unwrap();
-    let found = analyse(&Replays::new(&job).unwrap(), None);
+    let found = answers(&job);
     assert_eq!((found.distrust, found.causes.len()), (Some(Distrust::Operations), 0));
     assert!(job.notes[0].ends_with("params-all-gather and separate-grads-all-reduce"), "{}", job.notes[0]);
 }
@@ -604,7 +605,7 @@ fn waits_within_computing_are_said() {
             std::fs::write(path.with_extension("clock"), format!("host: n{}\n{caveat}", rank / 2)).unwrap();
         }
         let job = read_job(&[folder.path().into()]).unwrap();
-        let found = analyse(&Replays::new(&job).unwrap(), None);
+        let found = answers(&job);
         assert_eq!(
             found.notes.iter().any(|note| note.contains("no wait of Wrapper was seen")),
             !caveat.is_empty()

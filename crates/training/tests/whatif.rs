@@ -6,7 +6,7 @@ use straggler_training::exact::{Replays, mean};
 use straggler_training::published::Dense;
 use straggler_training::synthetic::{self, Synthetic, rows};
 use straggler_training::whatif::{CopyError, Effect, Fault, Outcome, Scenario, ScenarioError, Whom, copied};
-use straggler_training::{Job, Kind, Meta, Row, derive, read_table};
+use straggler_training::{Job, Kind, Meta, Row, read_table};
 
 fn only(whom: Whom, what: Effect) -> Scenario {
     Scenario { faults: vec![Fault { whom, what, from_step: None }], ..Scenario::default() }
