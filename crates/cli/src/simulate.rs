@@ -13,6 +13,7 @@ pub mod recorded;
 pub mod repeated;
 pub mod replicas;
 pub mod stuck;
+pub mod words;
 pub mod workload;
 
 use crate::kernel::devices::{self, GpuAnswer, TypedDevice};
@@ -105,7 +106,7 @@ pub fn run(plan: &Plan, console: &Console, cluster: Option<&dyn Cluster>) -> Out
     }
     match (console.json, stuck) {
         (true, _) => console.print_json(&answer)?,
-        (false, None) => console.print(&answer::summary(&answer, &inputs, &findings.repeated))?,
+        (false, None) => console.print(&words::summary(&answer, &inputs, &findings.repeated))?,
         (false, Some(_)) => {}
     }
     // Not before the results are written: a run that is killed until then resumes.

@@ -3,8 +3,8 @@
 //! | kernel | what it does | what it sees |
 //! |---|---|---|
 //! | [`detour`] | reads the clock as fast as it can | every interruption, with start and length |
-//! | [`fwq`] | times a fixed amount of work again and again | how much longer it took than at its best |
-//! | [`ftq`] | counts work in fixed stretches of time | how much work was lost, at constant sampling rate |
+//! | `fwq` | times a fixed amount of work again and again | how much longer it took than at its best |
+//! | `ftq` | counts work in fixed stretches of time | how much work was lost, at constant sampling rate |
 //!
 //! The first two are described and compared in section II of Hoefler, Schneider and Lumsdaine,
 //! "Characterizing the Influence of System Noise on Large-Scale Applications by Simulation" (2010); the third

@@ -2,7 +2,7 @@
 //!
 //! A [`Clock`] counts ticks. Kernels are generic over it: on this machine they read [`Native`], in tests a
 //! simulated clock that takes no time. [`examine`] determines what a measurement must know of the real one:
-//! whether its rate is constant ([`invariance`]), the rate ([`calibration`]), the cost of a read and the size
+//! whether its rate is constant ([`invariance`]), the rate (`calibration.rs`), the cost of a read and the size
 //! of its steps. A timer must be calibrated the way it is used, and only the least overhead may be
 //! subtracted, as Settlemyer et al. argue (*Diagnosing Anomalous Network Performance with Confidence*); here
 //! every number has an error bar or a reason why it has none.

@@ -10,7 +10,7 @@
 //! | `netgauge-ftq`, `ftq` | work done in fixed time | a core |
 //!
 //! Each module owns the reader and writer of one format. Readers take bytes and return a recording and the
-//! repairs they made; [`super::quanta`] derives the detours of quanta. Writers report what their format
+//! repairs they made; `quanta.rs` derives the detours of quanta. Writers report what their format
 //! cannot hold.
 
 mod columns;

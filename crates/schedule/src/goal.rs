@@ -1,6 +1,6 @@
 //! Schedules in GOAL, the language of the field's reference simulator, as text and binary.
 //!
-//! [`text`] and [`binary`] work on bytes and writers and do no I/O of their own; [`mod@file`]
+//! [`text`] and [`binary`] work on bytes and writers and do no I/O of their own; `file.rs`
 //! opens, maps and replaces files. Files are read in batches of ranks, each batch in parallel, so
 //! that only one batch is in memory besides the graph.
 

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use straggler_model::Time;
 use straggler_noise::QuietUntil;
 
+/// A CPU: when it is free, and until when it is quiet.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct Cpu {
     pub free: Time,

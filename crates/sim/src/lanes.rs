@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use std::ops::Range;
 use straggler_model::{Rank, Time};
 
+/// What the processes of a block record of the messages they have sent.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Lanes {
     first: Rank,

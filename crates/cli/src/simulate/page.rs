@@ -1,7 +1,7 @@
 //! The page of a simulation, with its finish times and its timeline, which are also pages of files.
 
 use crate::kernel::prelude::*;
-use crate::simulate::answer::{SimulateAnswer, answers};
+use crate::simulate::{answer::SimulateAnswer, words::answers};
 use crate::{network::network_in_words, simulate::Findings, simulate::inputs::Inputs};
 use straggler_analysis::CriticalPath;
 use straggler_formats::chrome::Run;

@@ -4,7 +4,7 @@ use crate::kernel::prelude::*;
 use crate::simulate::stuck::circle;
 use crate::whatif::answer::{HypothesisAnswer, RunWaits, WhatIfAnswer};
 use straggler_analysis::waits::Efficiency;
-use straggler_analysis::{whatif::Hang, whatif::scenario::HangingCall, whatif::search::MOST_TOGETHER};
+use straggler_analysis::whatif::{Hang, scenario::HangingCall, search::MOST_TOGETHER};
 use straggler_report::numbers::{longer, longer_than};
 
 pub fn summary(answer: &WhatIfAnswer) -> String {
