@@ -204,7 +204,8 @@ impl Question<'_> {
     ) -> Result<Vec<Time>, AssessError> {
         let phases = Phases::Drawn { seed: self.seed, replica: 0 };
         let sources = sources.to_vec();
-        let noise = Injection { sources, phases, wallclock: false, computation_only: false };
+        let wallclock = self.noise.is_in_wallclock();
+        let noise = Injection { sources, phases, wallclock, computation_only: false };
         let runs = self
             .runner
             .with_noise(&noise)

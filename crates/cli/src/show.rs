@@ -56,7 +56,8 @@ pub fn with_command(mut error: clap::Error) -> clap::Error {
 }
 
 fn refused(error: clap::Error) -> Failure {
-    Failure::usage(error.to_string())
+    let text = error.to_string();
+    Failure::usage(text.strip_prefix("error: ").unwrap_or(&text).to_owned())
 }
 
 /// The command that shows all these files.
@@ -95,16 +96,33 @@ fn of_file(path: &Path) -> Outcome<[&'static str; 2]> {
         Some(Kind::Numbers) => Ok(["noise", "show"]),
         Some(Kind::Results) => Ok(["study", "show"]),
         Some(Kind::Folder) if path.join(crate::study::file::RESULTS).exists() => Ok(["study", "show"]),
-        Some(Kind::Toml) => Ok(of_toml(path)),
-        Some(Kind::Report | Kind::Folder) => Err(Failure::usage(format!(
-            "{0} is for a browser: use `straggler report {0}` or `straggler serve {0}`",
+        Some(Kind::Report) => Err(Failure::usage(format!(
+            "{0} is a page: open it in a browser, or use `straggler serve {0}`",
             path.display()
         ))),
+        Some(Kind::Folder) if path.join("report.html").exists() => Err(Failure::usage(format!(
+            "{0} has results: open {0}/report.html in a browser, or use `straggler serve {0}`",
+            path.display()
+        ))),
+        Some(Kind::Folder) => Err(Failure::bad_input(format!(
+            "{} has no files that straggler knows; the guide lists the formats",
+            path.display()
+        ))),
+        Some(Kind::Toml) if is_of_hypotheses(path) => Err(Failure::usage(format!(
+            "{0} has hypotheses about a trace: use `straggler whatif TRACE --file {0}`",
+            path.display()
+        ))),
+        Some(Kind::Toml) => Ok(of_toml(path)),
         Some(Kind::Empty | Kind::CutOff | Kind::Binary) | None => Err(Failure::bad_input(format!(
-            "{}: this is no file that straggler knows; `straggler report --help` and the guide list the formats",
+            "{}: straggler does not know this kind of file; the guide lists the formats",
             path.display()
         ))),
     }
+}
+
+fn is_of_hypotheses(path: &Path) -> bool {
+    let text = std::fs::read_to_string(path).unwrap_or_default();
+    text.lines().any(|line| line.trim_start().starts_with("[[hypothesis]]"))
 }
 
 /// A signature of noise, a network, or a study.

@@ -11,8 +11,8 @@ const RANKS_CHECKED: u64 = 1 << 16;
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum InjectionError {
     #[error(
-        "noise takes {percent:.1} % of rank {rank}'s time: an interval that its own noise extends never ends; use \
-         less noise or remove wallclock"
+        "noise takes {percent:.1} % of rank {rank}'s time, so an interval that its own noise extends never \
+         ends: use less noise or remove wallclock"
     )]
     NeverCloses { rank: Rank, percent: f64 },
     #[error("noise source `{name}` has ranks {first} to {last}: put the smaller first")]
@@ -46,6 +46,11 @@ impl Injection {
     /// The share of `rank`'s time that its repeating sources take.
     pub fn share(&self, rank: Rank) -> f64 {
         self.sources.iter().filter(|source| source.who.holds(rank)).map(Source::share).sum()
+    }
+
+    /// The share of the time that repeating sources take of the rank where it is largest.
+    pub fn largest_share(&self) -> f64 {
+        self.busiest().1
     }
 
     /// The rank with the largest share. From every rank where a range of ranks begins or ends, the set of

@@ -71,8 +71,13 @@ pub fn longer(more: f64) -> String {
 
 /// A mean slowdown in a table with the digits that its interval supports: `+3.2 %`, `120×`; `8.1 % to 16 %` if the
 /// interval is too wide for a single number.
-pub fn slowdown_within(more: f64, [low, high]: [f64; 2], is_narrow: bool) -> String {
-    let (zero, scale, unit) = if is_factor(more) { (1.0, 1.0, "×") } else { (0.0, 100.0, " %") };
+pub fn slowdown_within(more: f64, ends: [f64; 2], is_narrow: bool) -> String {
+    slowdown_on(is_factor(more), more, ends, is_narrow)
+}
+
+/// The same as a factor or not, for two slowdowns that are compared.
+pub fn slowdown_on(as_factor: bool, more: f64, [low, high]: [f64; 2], is_narrow: bool) -> String {
+    let (zero, scale, unit) = if as_factor { (1.0, 1.0, "×") } else { (0.0, 100.0, " %") };
     let on_scale = |more: f64| zero + more * scale;
     if !is_narrow {
         let digit = on_scale(high) - on_scale(low);

@@ -55,7 +55,7 @@ impl Disturbance {
     /// The loss, and what to do about it.
     pub fn sentence(&self) -> String {
         format!(
-            "{}: its computations appear longer than they are. Trace again with one core per rank and nothing else \
+            "{}: computations may appear longer than they are, unless ranks yield their cores while they wait in MPI. Trace again with one core per rank and nothing else \
              running",
             self.loss()
         )

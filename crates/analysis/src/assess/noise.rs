@@ -1,9 +1,9 @@
 //! Noise whose detours carry their cause, so that any cause can be removed.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use straggler_model::Time;
 use straggler_noise::recording::{Detour, Evidence, NoiseRecording, SourceName};
-use straggler_noise::{Detours, DetoursError, Source, Waveform, Who};
+use straggler_noise::{Detours, DetoursError, Injection, Source, Waveform, Who};
 
 /// A position in [`Noise::causes`].
 pub type CauseId = u16;
@@ -15,7 +15,11 @@ pub struct Noise {
     pub causes: Vec<CauseName>,
     /// Core time of the measurement; none if the noise was not measured.
     pub measured: Option<Time>,
+    is_in_wallclock: OnceLock<bool>,
 }
+
+/// Noise that takes more of a process's time hardly ever lets it go on.
+const MOST_IN_WALLCLOCK: f64 = 0.9;
 
 /// The name of a cause, and its evidence.
 pub type CauseName = SourceName;
@@ -30,6 +34,15 @@ pub struct Stream {
 }
 
 impl Noise {
+    /// Whether what strikes while a process is delayed delays it further, as on a machine. Not if this noise takes nearly
+    /// all of a process's time: then simulations would hardly end, and costs are lower bounds.
+    pub fn is_in_wallclock(&self) -> bool {
+        *self.is_in_wallclock.get_or_init(|| {
+            let share = |sources| Injection { sources, ..Injection::QUIET.clone() }.largest_share();
+            self.sources(&[]).is_ok_and(|sources| share(sources) <= MOST_IN_WALLCLOCK)
+        })
+    }
+
     /// Process r gets the trace of core r modulo the number of cores. Detours of the sources in `own` were made by the
     /// measurement and are left out.
     pub fn of_recording(recording: &NoiseRecording, own: &[&str]) -> Noise {
@@ -48,12 +61,18 @@ impl Noise {
             streams: streams.collect(),
             causes: recording.sources.clone(),
             measured: Some(recording.noise_and_length().1),
+            is_in_wallclock: OnceLock::new(),
         }
     }
 
     /// Every source is its own cause. A delay that happens only once is not node noise and is left out.
     pub fn of_sources(sources: &[Source]) -> Noise {
-        let mut noise = Noise { streams: Vec::new(), causes: Vec::new(), measured: None };
+        let mut noise = Noise {
+            streams: Vec::new(),
+            causes: Vec::new(),
+            measured: None,
+            is_in_wallclock: OnceLock::new(),
+        };
         for source in sources {
             let Waveform::Trace(detours) = &source.waveform else { continue };
             let cause = CauseId::try_from(noise.causes.len()).unwrap_or(CauseId::MAX);
@@ -88,7 +107,7 @@ impl Noise {
     pub fn part(&self, index: u64, parts: u64) -> Noise {
         let streams = self.streams.iter().map(|stream| stream.part(index, parts)).collect();
         let measured = self.measured.map(|measured| Time(measured.ps() / parts.max(1)));
-        Noise { streams, causes: self.causes.clone(), measured }
+        Noise { streams, causes: self.causes.clone(), measured, is_in_wallclock: OnceLock::new() }
     }
 
     /// The sources for a simulation without the `removed` causes. Streams keep their places and lengths, so the other

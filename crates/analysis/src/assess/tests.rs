@@ -107,7 +107,7 @@ fn the_same_on_any_number_of_threads_and_as_simulate_says() {
     assert_eq!(one, ask(&network, &noise, &asked(1, &[8, 512]), 2).answer().unwrap());
     // The same number computed independently, by calling the engine directly.
     let phases = Phases::Drawn { seed: 3, replica: 4 };
-    let injection = Injection::new(noise.sources(&[]).unwrap(), phases, false).unwrap();
+    let injection = Injection::new(noise.sources(&[]).unwrap(), phases, true).unwrap();
     let simulation = Simulation { noise: Some(&injection), ..Simulation::new(&network) };
     let job = Job::new(512, 1);
     let collective = choose_default(Operation::Allreduce, &job).build(Operation::Allreduce, &job).unwrap();

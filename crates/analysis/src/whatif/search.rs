@@ -73,14 +73,17 @@ impl Search {
         let computation = bounds.at(&all);
         search.try_if(Difference::Balance { place: all.clone(), shares: Shares::Equal }, computation);
         let in_turn = Variation::new(trace).map_or(0.0, |found| found.by_step - found.overall);
-        if in_turn >= UNEVEN * end.seconds() {
+        let varies = in_turn >= UNEVEN * end.seconds();
+        if varies {
             let shares = Shares::EqualInEachStep;
             search.try_if(Difference::Balance { place: all.clone(), shares }, computation);
         }
         search.slow_ranks(trace, &bounds);
         let mut quiet = Gaps::new(trace);
         if quiet.quieten(trace, &all).is_ok() {
-            search.try_if(Difference::Quieten { place: all.clone() }, computation);
+            // Work that varies looks like noise, too.
+            let quiet = Difference::Quieten { place: all.clone() };
+            if varies { search.try_faster(quiet, computation) } else { search.try_if(quiet, computation) }
         }
         search.calls(trace);
         search.candidates.push(Candidate { ideal_network: true, ..Candidate::default() });

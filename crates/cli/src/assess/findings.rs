@@ -2,7 +2,7 @@
 
 use crate::assess::target::{ended_early, smaller_scale};
 use crate::assess::words::{
-    STAR, an_operation, depends_on_when, in_sentence, parts_left_out, remove_first, repeats,
+    STAR, an_operation, depends_on_when, from_to, parts_left_out, remove_first, repeats,
 };
 use crate::assess::{Report, Subject, programs};
 use crate::kernel::pages::{Finding, FindingKind};
@@ -27,21 +27,26 @@ pub fn findings(report: &Report) -> Vec<Finding> {
 /// What a program pays, the subject, and what to remove. If the program itself is simulated, its run time is the
 /// answer; else a single operation is a detail.
 fn verdict(report: &Report) -> Vec<String> {
-    let mut lines: Vec<String> = programs::verdict(report).into_iter().collect();
+    // What is measured on a busy node is not about the node.
+    let mut lines: Vec<String> = report.subject.jobs.is_busy().then(|| busy(report)).into_iter().collect();
+    lines.extend(programs::verdict(report));
     if report.answer.programs.is_empty() {
         lines.extend(of_the_operation(report));
     }
-    lines.extend(report.subject.jobs.is_busy().then(|| busy(report)));
     lines.push(report.subject.sentence());
     lines.extend(programs::costs(report));
     lines.extend(programs::smaller_scale(report));
     lines.extend(ended_early(report));
     lines.extend(depends_on_when(report));
     lines.extend(lower_bound(report));
+    lines.extend((!report.subject.noise.is_in_wallclock()).then(|| NEARLY_ALL.into()));
     let of_the_operation = || report.answer.rankings.last().map(|ranking| advice(report, ranking));
     lines.extend(too_little(report).or_else(|| programs::advice(report)).or_else(of_the_operation));
     lines
 }
+
+const NEARLY_ALL: &str = "This noise takes more than 90 % of some process's time. What strikes while a process is delayed is \
+    not simulated, so costs are lower bounds.";
 
 /// No source is worth removing if all noise together surely costs less than this.
 const TOO_LITTLE: f64 = 0.005;
@@ -235,18 +240,17 @@ pub fn advice(report: &Report, ranking: &Ranking) -> String {
             .into();
     }
     let processes = grouped(ranking.processes);
-    let text = |found: Slowdown| {
+    let found = |found: Slowdown| {
         let Slowdown { median, low, high, .. } = found;
-        in_sentence(median, [low, high], high - low <= NARROW * median.max(0.01))
+        (median, [low, high], high - low <= NARROW * median.max(0.01))
     };
     let mut helpful = ranking.removals.iter().filter(|removal| removal.helps());
     match helpful.next() {
         Some(first) => format!(
-            "{} This cuts the slowdown of {} on {processes} processes from {} to {}.",
+            "{} This cuts the slowdown of {} on {processes} processes {}.",
             remove_first(report, &first.cause),
             an_operation(report),
-            text(ranking.slowdown),
-            text(first.slowdown)
+            from_to([found(ranking.slowdown), found(first.slowdown)])
         ),
         None if ranking.removals.is_empty() => "There is no source to remove.".into(),
         None => format!(

@@ -1,6 +1,6 @@
 //! What a program pays that synchronises all its processes at an interval: sentences, table, chart and metrics.
 
-use crate::assess::words::{in_sentence, remove_first};
+use crate::assess::words::{from_to, remove_first};
 use crate::assess::{Report, findings};
 use crate::kernel::metrics::{Metric, PROGRAM_SLOWDOWN};
 use crate::kernel::prelude::*;
@@ -105,12 +105,11 @@ pub fn advice(report: &Report) -> Option<String> {
              one of them gains no more than chance."
         ));
     };
-    let text = |point: &ProgramPoint| in_sentence(point.slowdown, [point.low, point.high], point.is_narrow());
+    let found = |point: &ProgramPoint| (point.slowdown, [point.low, point.high], point.is_narrow());
     Some(format!(
-        "{} With {processes} processes and a synchronisation every {interval}, this cuts the slowdown from {} to {}.",
+        "{} With {processes} processes and a synchronisation every {interval}, this cuts the slowdown {}.",
         remove_first(report, &best.cause),
-        text(&ranking.all),
-        text(&best.left)
+        from_to([found(&ranking.all), found(&best.left)])
     ))
 }
 

@@ -253,11 +253,11 @@ fn left_out(curve: &Curve, limit: &Limit) -> Option<String> {
     Some(match left_out.why {
         Why::Noise => format!(
             "Not simulated: {name} on more than {simulated} processes. So much noise makes the simulation \
-             slow: the requested {asked} processes would take {more} more."
+             slow: {asked} processes would take {more} more."
         ),
         Why::Time => format!(
             "Not simulated: {name} on more than {simulated} processes. This machine is busy or slow: {name} \
-             has used up its share of the {} for simulations. The requested {asked} processes would take \
+             has used up its share of the {} for simulations. {asked} processes would take \
              {more} more on an idle machine{}.",
             in_words(limit.seconds),
             limit.again
@@ -315,10 +315,7 @@ mod tests {
         };
         let limit = Limit { threads: 2, seconds: 40.0, again: ": straggler assess n".into() };
         let text = left_out(&of(Why::Noise), &limit).unwrap();
-        assert!(
-            text.contains("the requested 1,048,576 processes would take about 69 seconds more."),
-            "{text}"
-        );
+        assert!(text.contains("slow: 1,048,576 processes would take about 69 seconds more."), "{text}");
         let text = left_out(&of(Why::Time), &limit).unwrap();
         assert!(
             text.contains("busy or slow: allreduce has used up its share of the 40 seconds for simulations"),

@@ -5,7 +5,9 @@ use crate::kernel::metrics::{self, Metric};
 use crate::kernel::pages::{Finding, FindingKind};
 use straggler_analysis::assess::Variation;
 use straggler_measure::sources::names::BELOW_THE_KERNEL;
-use straggler_report::numbers::{NOTHING, SLOWDOWN_LEGEND, counted, grouped, longer_range, slowdown_within};
+use straggler_report::numbers::{
+    NOTHING, SLOWDOWN_LEGEND, counted, grouped, is_factor, longer_range, slowdown_on,
+};
 
 /// Without `details`, what fits on a screen: a single operation and how the answer was found are left out.
 pub fn summary(report: &Report, findings: &[Finding], details: bool) -> String {
@@ -102,7 +104,19 @@ pub fn depends_on_when(report: &Report) -> Option<String> {
 
 /// A slowdown in a sentence, with the digits that its interval supports: "12 %", "6.2×", "zero", "between 5.7× and 9.0×".
 pub fn in_sentence(more: f64, ends: [f64; 2], is_narrow: bool) -> String {
-    let text = slowdown_within(more, ends, is_narrow);
+    in_sentence_on(is_factor(more), more, ends, is_narrow)
+}
+
+/// "from 17× to 1.7×": the second as the first, as a factor or not.
+pub fn from_to([before, after]: [(f64, [f64; 2], bool); 2]) -> String {
+    let as_factor = is_factor(before.0);
+    let [before, after] =
+        [before, after].map(|(more, ends, is_narrow)| in_sentence_on(as_factor, more, ends, is_narrow));
+    format!("from {before} to {after}")
+}
+
+fn in_sentence_on(as_factor: bool, more: f64, ends: [f64; 2], is_narrow: bool) -> String {
+    let text = slowdown_on(as_factor, more, ends, is_narrow);
     match text.split_once(" to ") {
         Some((low, high)) if low.starts_with("0 ") || low.starts_with('-') => format!("at most {high}"),
         Some((low, high)) => format!("between {low} and {high}"),
@@ -145,9 +159,7 @@ fn settling(variation: &Variation, measured_here: bool) -> String {
             let how = if measured_here { format!(": --time {longer}s") } else { String::new() };
             format!("One more minute of measurement would make it converge{how}.")
         }
-        () => "One more minute of measurement would not make it converge: measure at the times that matter \
-            to you."
-            .into(),
+        () => "The noise of this node changes too much for that: measure while your jobs run.".into(),
     }
 }
 

@@ -3,7 +3,7 @@
 use super::parts::{
     between, capitalized, in_its_steps, others, otherwise, percent, ranks_at, slower_still, time, when,
 };
-use crate::exact::{Cause, Change, Finding, Order};
+use crate::exact::{Cause, Change, Evidence, Finding, Order};
 use crate::words;
 use straggler_model::stats::robust::WORKER;
 
@@ -41,7 +41,12 @@ pub fn summary(cause: &Cause) -> String {
             time(*mean_stall_seconds)
         ),
         Finding::Partition { stage, .. } => {
-            format!("Stage {stage} of the pipeline has more work than the others")
+            match cause.evidence.iter().any(|evidence| matches!(evidence, Evidence::OneWorkerPerStage)) {
+                true => {
+                    format!("Stage {stage} of the pipeline has more work than the others, or a slow worker")
+                }
+                false => format!("Stage {stage} of the pipeline has more work than the others"),
+            }
         }
         Finding::SequenceLengths {} => "Microbatches are of unequal length".into(),
         Finding::Variation { .. } => "Computing time varies".into(),

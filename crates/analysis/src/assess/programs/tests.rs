@@ -46,6 +46,25 @@ fn long_detours_stop_everyone() {
     assert!(missed.len() <= 3, "{missed:?}");
 }
 
+/// A program of two processes with long intervals takes 1/(1 − share) times as long: it also waits for the detours that
+/// strike while it is delayed. Their phases differ, so that little of the noise coincides.
+#[test]
+fn noise_that_takes_half_of_the_time_doubles_it() {
+    let network = Network::load("chic").unwrap();
+    let scales = asked(1, &[2]);
+    for (duration, share) in [("1ms", 0.1), ("5ms", 0.5), ("6900us", 0.69)] {
+        let noise = described(&format!("periodic:period=10ms,duration={duration}"));
+        let mut question = ask(&network, &noise, &scales[..1], 2);
+        (question.intervals, question.effort.messages) = (&[Time(1_000_000_000_000)], 100_000);
+        let slowdown = question.answer().unwrap().programs[0].slowdown;
+        let expected = share / (1.0 - share);
+        assert!((slowdown / expected - 1.0).abs() < 0.02, "{slowdown} instead of {expected}");
+    }
+    let noise = described("periodic:period=1ms,duration=600us+periodic:period=2ms,duration=1200us");
+    assert!(!noise.is_in_wallclock());
+    assert!(ask(&network, &noise, &scales[..1], 2).answer().is_ok());
+}
+
 /// Without the long detours only ticks are left: 4 µs in nearly every cycle, as one of 16 processes meets one.
 #[test]
 fn the_source_of_long_detours_is_named() {
@@ -116,7 +135,7 @@ fn one_long_run_says_the_same() {
     let collective = once(&scales[0].scales[0]).unwrap().clone();
     let workload = Workload::Collective { collective, cycles: 10_000, compute: MILLISECOND };
     let phases = Phases::Drawn { seed: 99, replica: 0 };
-    let injection = Injection::new(noise.sources(&[]).unwrap(), phases, false).unwrap();
+    let injection = Injection::new(noise.sources(&[]).unwrap(), phases, true).unwrap();
     let seconds = |noise| {
         let simulation = Simulation { noise, ..Simulation::new(&network) };
         let run = simulation.run(&workload, &mut Control::new(2)).unwrap();

@@ -68,7 +68,7 @@ pub fn verdict(answer: &TrainingWhatIfAnswer) -> String {
             }
         }
         None if (slowdown - 1.0).abs() < HARDLY => {
-            format!("{step} {before}, as before: other operations take as long, and hide the change.")
+            format!("{step} {before}, as before: nothing that decides its length has changed.")
         }
         None => format!("{step} {after} instead of {before}, {}.", longer(excess(slowdown))),
     };
