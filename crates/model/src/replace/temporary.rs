@@ -40,9 +40,16 @@ fn live() -> MutexGuard<'static, Vec<PathBuf>> {
 struct Registered(PathBuf);
 
 impl Registered {
-    fn new(path: &Path) -> Registered {
-        live().push(path.into());
-        Registered(path.into())
+    /// Makes something at a path. A signal waits until the path is registered, and then removes what is there.
+    fn make<T>(
+        make: impl FnOnce() -> io::Result<T>,
+        path: impl Fn(&T) -> &Path,
+    ) -> io::Result<(T, Registered)> {
+        let mut live = live();
+        let made = make()?;
+        let path = path(&made).to_path_buf();
+        live.push(path.clone());
+        Ok((made, Registered(path)))
     }
 
     /// Gives what is registered its final name by `rename`, unless it was discarded.
@@ -96,14 +103,18 @@ impl TemporaryFile {
         sweep(folder_of(target));
         // Opened here because the library's errors name the temporary file, which means nothing to users.
         let mut builder = tempfile::Builder::new();
-        let file = builder.prefix(PREFIX).suffix(SUFFIX).make_in(folder_of(target), |path| {
-            let mut options = File::options();
-            options.read(true).write(true).create_new(true);
-            #[cfg(unix)]
-            std::os::unix::fs::OpenOptionsExt::mode(&mut options, mode & !others(target));
-            options.open(path)
-        })?;
-        let file = TemporaryFile { registered: Registered::new(file.path()), file };
+        let builder = builder.prefix(PREFIX).suffix(SUFFIX);
+        let make = || {
+            builder.make_in(folder_of(target), |path| {
+                let mut options = File::options();
+                options.read(true).write(true).create_new(true);
+                #[cfg(unix)]
+                std::os::unix::fs::OpenOptionsExt::mode(&mut options, mode & !others(target));
+                options.open(path)
+            })
+        };
+        let (file, registered) = Registered::make(make, |file| file.path())?;
+        let file = TemporaryFile { file, registered };
         keep_mode(target, file.file(), mode)?;
         let _ = file.file().try_lock();
         Ok(file)
@@ -166,11 +177,14 @@ impl TemporaryFolder {
     /// Makes one in `parent`, which must exist.
     pub fn in_folder(parent: &Path) -> io::Result<TemporaryFolder> {
         sweep(parent);
-        let made = tempfile::Builder::new().prefix(PREFIX).suffix(SUFFIX).tempdir_in(parent);
-        // The library's error contains the temporary name.
-        let folder = made.map_err(|fault| io::Error::from(fault.kind()))?;
+        let make = || {
+            let made = tempfile::Builder::new().prefix(PREFIX).suffix(SUFFIX).tempdir_in(parent);
+            // The library's error contains the temporary name.
+            made.map_err(|fault| io::Error::from(fault.kind()))
+        };
+        let (folder, registered) = Registered::make(make, |folder| folder.path())?;
         let open = File::open(folder.path()).ok().inspect(|open| drop(open.try_lock()));
-        Ok(TemporaryFolder { registered: Registered::new(folder.path()), folder, _open: open })
+        Ok(TemporaryFolder { folder, registered, _open: open })
     }
 
     /// Makes one beside `target`, whose parents are made if necessary.

@@ -21,12 +21,6 @@ pub type Strike = (usize, Time, Time);
 /// even among a million processes few share a starting point.
 const TRACE_EVENTS: u64 = 20_000;
 
-/// A recording lasts until the rarest source has struck this often …
-const RAREST: u64 = 300;
-
-/// … but does not get longer than this many detours make it.
-const RECORDING_EVENTS: u64 = 2_000_000;
-
 /// A quarter of the range of simulated time, leaving room for detours that are delayed.
 const LONGEST: Time = Time(1 << 62);
 
@@ -117,15 +111,6 @@ impl Signature {
         traces.collect()
     }
 
-    /// The default length: the rarest source strikes some hundreds of times, unless that would take millions
-    /// of detours.
-    pub fn usual_length(&self) -> Time {
-        let rarest = self.sources.iter().map(|source| source.arrivals.gap()).max();
-        let Some(rarest) = rarest else { return HOUR };
-        let wanted = Time(rarest.ps().saturating_mul(RAREST));
-        wanted.min(self.length_of(RECORDING_EVENTS)).min(LONGEST)
-    }
-
     /// The time in which this many detours are expected.
     fn length_of(&self, events: u64) -> Time {
         if self.sources.is_empty() { HOUR } else { from_float(events as f64 / self.per_ps()) }
@@ -204,13 +189,12 @@ mod tests {
     fn formula_trace_and_recording_agree() {
         let signature = sample();
         let traces: f64 = signature.traces(1, 0).unwrap().iter().map(Detours::share).sum();
-        let recording = signature.recording(1, Extent::Length(signature.usual_length())).unwrap();
+        let recording = signature.recording(1, Extent::Length(Time(30 * SECOND.ps()))).unwrap();
         let (noise, length) = recording.noise_and_length();
         let recorded = noise.ps() as f64 / length.ps() as f64;
         // 300 exponential detours of the daemon, most of the noise: 6 % is one standard deviation.
         assert!((recorded / signature.share() - 1.0).abs() < 0.15, "{recorded}");
         assert!((traces / signature.share() - 1.0).abs() < 0.02, "{traces}");
-        assert_eq!(length, Time(30 * SECOND.ps()));
     }
 
     #[test]
@@ -254,9 +238,6 @@ mod tests {
     fn lengths_are_chosen_and_bounded() {
         let mut signature = sample();
         assert_eq!(signature.length(Extent::Events(1110)), SECOND);
-        signature.sources[2].arrivals = Arrivals::Random { mean_gap: Time(1000 * SECOND.ps()) };
-        let events = signature.usual_length().seconds() * 1100.0;
-        assert!((events / 2e6 - 1.0).abs() < 0.01, "{events}");
         let far = Extent::Length(Time(1_000_000 * SECOND.ps()));
         assert!(matches!(signature.generate(1, far), Err(SignatureError::TooMany { .. })));
         signature.sources.clear();
