@@ -1,6 +1,8 @@
 //! `straggler network`: presets, and the sources of their numbers.
 //! And networks as other commands take them: by name, by parameters, from a file, or fitted from a trace.
 
+mod topology;
+
 use crate::kernel::prelude::*;
 use crate::kernel::typed::text;
 use std::fmt::Write as _;
@@ -8,14 +10,16 @@ use straggler_analysis::predict::{Fit, fit};
 use straggler_analysis::study::FIT;
 use straggler_model::network::{Factor, Level, Parameter, PerByte, Preset, find_preset, presets};
 use straggler_model::units::{limit_in_words, per_byte, write_limit, write_per_byte, write_time};
-use straggler_model::{Link, Network};
+use straggler_model::{Link, Network, Topology};
 use straggler_trace::Trace;
+use topology::TopologyAnswer;
 
 const EXAMPLES: &str = "\
 EXAMPLES
   straggler network list
   straggler network show chic
-  straggler network show slingshot-11,L=800ns --network-scale 2";
+  straggler network show slingshot-11,L=800ns --network-scale 2
+  straggler network show fat-tree:radix=64,levels=3,taper=2 --network chic";
 
 /// List and show network presets
 #[derive(Debug, Args)]
@@ -30,18 +34,21 @@ pub enum NetworkCommand {
     /// List all presets and the sources of their numbers
     #[command(after_help = "EXAMPLES\n  straggler network list\n  straggler network list --json")]
     List,
-    /// Print a network as a file for --network
+    /// Print a network as a file for --network, or the links of a topology
     #[command(
-        after_help = "EXAMPLES\n  straggler network show chic\n  straggler network show L=1us,o=300ns,g=200ns,G=25GB/s"
+        after_help = "EXAMPLES\n  straggler network show chic\n  straggler network show L=1us,o=300ns,g=200ns,G=25GB/s\n  straggler network show dragonfly:routers=16 --network chic"
     )]
     Show(Show),
 }
 
 #[derive(Debug, Args)]
 pub struct Show {
-    /// A preset, LogGOPS parameters or a .toml file
+    /// A preset, LogGOPS parameters, a .toml file, or a topology (fat-tree:radix=64, or a .toml file of one)
     #[arg(value_parser = text())]
     pub network: String,
+    /// For a topology: the network whose L and G its links have, unless they have their own
+    #[arg(long = "network", value_name = "NETWORK", id = "links_of", value_parser = text())]
+    pub links_of: Option<String>,
     /// Make the network faster by this factor: L, g and G are divided by it
     #[arg(long, value_name = "FACTOR")]
     pub network_scale: Option<Factor>,
@@ -97,15 +104,35 @@ fn preset_answer(preset: &Preset) -> PresetAnswer {
 }
 
 fn show(typed: &Show, console: &Console) -> Outcome<()> {
-    let network = load_network(&typed.network, typed.network_scale)?;
-    let text = if console.json {
-        crate::kernel::to_json(&NetworkAnswer::new(&network))?
-    } else {
-        provenance(&typed.network) + &network.to_toml()?
+    let text = match Topology::is_named_by(&typed.network) {
+        true => topology_text(typed, console)?,
+        false => network_text(typed, console)?,
     };
     match &typed.output {
         Some(path) => Ok(replace_file(path, |out| out.write_all(text.as_bytes()))?),
         None => console.print_verbatim(&text),
+    }
+}
+
+fn topology_text(typed: &Show, console: &Console) -> Outcome<String> {
+    if typed.network_scale.is_some() {
+        return Err(Failure::usage(
+            "--network-scale is for networks: remove it, or scale the network of --network",
+        ));
+    }
+    let answer = TopologyAnswer::load(&typed.network, typed.links_of.as_deref())?;
+    if console.json { crate::kernel::to_json(&answer) } else { Ok(answer.text()) }
+}
+
+fn network_text(typed: &Show, console: &Console) -> Outcome<String> {
+    if typed.links_of.is_some() {
+        return Err(Failure::usage("--network is for topologies such as fat-tree:radix=64: remove it"));
+    }
+    let network = load_network(&typed.network, typed.network_scale)?;
+    if console.json {
+        crate::kernel::to_json(&NetworkAnswer::new(&network))
+    } else {
+        Ok(provenance(&typed.network) + &network.to_toml()?)
     }
 }
 

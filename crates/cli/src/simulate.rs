@@ -43,6 +43,8 @@ const LARGE_TIMELINE: u64 = 200_000_000;
 pub struct Findings {
     replicas: Replicas,
     quiet_makespan: Option<Time>,
+    /// The makespan, had nothing waited for shared links.
+    without_waiting: Option<Time>,
     repeated: Repeated,
     wall_seconds: f64,
     load_seconds: f64,
@@ -210,6 +212,7 @@ fn simulate(
     } else {
         Details::default()
     };
+    let without_waiting = runner.without_waiting(&replicas)?;
     let gpus = devices::report(gpus.as_ref(), plan.device, console);
     interrupt::check()?;
     let (wall_seconds, windows) = (took.as_secs_f64(), replicas.shown().windows);
@@ -218,6 +221,7 @@ fn simulate(
     Ok(Findings {
         replicas,
         quiet_makespan,
+        without_waiting,
         repeated,
         wall_seconds,
         load_seconds,

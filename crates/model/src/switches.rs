@@ -9,6 +9,8 @@
 
 mod hosts;
 
+pub use hosts::expanded as host_list;
+
 use std::collections::BTreeMap;
 
 /// Why a text is not a topology.
@@ -79,7 +81,8 @@ impl Switches {
                 _ => return Err(TopologyError::Word { line, word: word.into() }),
             };
             let switch = name.as_ref().ok_or(TopologyError::NoName { line })?;
-            for host in hosts::expanded(value, line)? {
+            let wrong = |what| TopologyError::Hosts { line, list: value.into(), what };
+            for host in hosts::expanded(value).map_err(wrong)? {
                 if let Some(first) =
                     below.insert(host.clone(), switch.clone()).filter(|first| first != switch)
                 {

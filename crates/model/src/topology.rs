@@ -4,16 +4,21 @@
 //! processes; everything else in a topology only forwards. Routes are pure functions of the two hosts, so a route is
 //! never stored: [`Topology::first`] and [`Topology::next`] compute one port at a time.
 
+mod divisor;
 mod error;
 mod file;
 mod graph;
 mod parse;
+mod routers;
 mod segments;
+mod summary;
 mod tree;
 
 pub use error::TopologyError;
 pub use graph::{Edge, Graph};
+pub use routers::{Dragonfly, Routers, Torus, Wiring};
 pub use segments::SegmentRule;
+pub use summary::LinkSummary;
 pub use tree::{Size, Tree};
 
 use crate::network::PerByte;
@@ -26,6 +31,13 @@ use std::ops::Range;
 pub type Host = u32;
 /// One direction of one link, counted from 0.
 pub type Port = u32;
+
+/// What a port leads from and to, as words: a host, a leaf switch.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LinkKind {
+    pub from: &'static str,
+    pub to: &'static str,
+}
 
 /// What a port costs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -73,6 +85,7 @@ pub struct Stage {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Shape {
     Tree(Tree),
+    Routers(Routers),
     Graph(Graph),
 }
 
@@ -100,6 +113,10 @@ impl Topology {
         Topology::new(name.into(), Shape::Tree(tree))
     }
 
+    pub fn from_routers(name: impl Into<String>, routers: Routers) -> Topology {
+        Topology::new(name.into(), Shape::Routers(routers))
+    }
+
     pub fn from_graph(name: impl Into<String>, graph: Graph) -> Topology {
         Topology::new(name.into(), Shape::Graph(graph))
     }
@@ -112,6 +129,7 @@ impl Topology {
     pub fn hosts(&self) -> u32 {
         match &self.shape {
             Shape::Tree(tree) => tree.hosts(),
+            Shape::Routers(routers) => routers.hosts(),
             Shape::Graph(graph) => graph.hosts(),
         }
     }
@@ -120,13 +138,14 @@ impl Topology {
     pub fn ports(&self) -> u32 {
         match &self.shape {
             Shape::Tree(tree) => tree.ports(),
+            Shape::Routers(routers) => routers.ports(),
             Shape::Graph(graph) => graph.ports(),
         }
     }
 
     pub fn host_name(&self, host: Host) -> String {
         match &self.shape {
-            Shape::Tree(_) => format!("h{host}"),
+            Shape::Tree(_) | Shape::Routers(_) => format!("h{host}"),
             Shape::Graph(graph) => graph.name(host).to_string(),
         }
     }
@@ -134,11 +153,38 @@ impl Topology {
     /// The host of this name.
     pub fn find_host(&self, name: &str) -> Option<Host> {
         match &self.shape {
-            Shape::Tree(tree) => {
+            Shape::Tree(_) | Shape::Routers(_) => {
                 let host = name.strip_prefix('h')?.parse().ok()?;
-                (host < tree.hosts() && name == format!("h{host}")).then_some(host)
+                (host < self.hosts() && name == format!("h{host}")).then_some(host)
             }
             Shape::Graph(graph) => (0..graph.hosts()).find(|&host| graph.name(host) == name),
+        }
+    }
+
+    /// The kinds of links, in the order in which a message passes them.
+    pub fn link_kinds(&self) -> Vec<LinkKind> {
+        match &self.shape {
+            Shape::Tree(tree) => tree.link_kinds(),
+            Shape::Routers(routers) => routers.link_kinds(),
+            Shape::Graph(_) => Graph::link_kinds(),
+        }
+    }
+
+    /// The place of a port's kind in [`Topology::link_kinds`].
+    pub fn kind_of(&self, port: Port) -> usize {
+        match &self.shape {
+            Shape::Tree(tree) => tree.kind_of(port),
+            Shape::Routers(routers) => routers.kind_of(port),
+            Shape::Graph(graph) => graph.kind_of(port),
+        }
+    }
+
+    /// The number of switches and routers, as far as they are told apart: pooled links lead to switches that act as one.
+    pub fn switches(&self) -> u32 {
+        match &self.shape {
+            Shape::Tree(tree) => tree.switches(),
+            Shape::Routers(routers) => routers.switches(),
+            Shape::Graph(graph) => graph.switches(),
         }
     }
 
@@ -146,6 +192,7 @@ impl Topology {
     pub fn ends(&self, port: Port) -> (String, String) {
         match &self.shape {
             Shape::Tree(tree) => tree.ends(port),
+            Shape::Routers(routers) => routers.ends(port),
             Shape::Graph(graph) => graph.ends(port),
         }
     }
@@ -160,6 +207,7 @@ impl Topology {
         }
         match &self.shape {
             Shape::Tree(tree) => tree.costs(port),
+            Shape::Routers(routers) => routers.costs(port),
             Shape::Graph(graph) => graph.costs(port),
         }
     }
@@ -171,6 +219,7 @@ impl Topology {
         }
         match &self.shape {
             Shape::Tree(tree) => tree.common_costs(ports),
+            Shape::Routers(routers) => routers.common_costs(ports),
             Shape::Graph(graph) => graph.common_costs(ports),
         }
     }
@@ -179,7 +228,7 @@ impl Topology {
     #[inline(always)]
     pub fn first(&self, from: Host, to: Host) -> Port {
         match &self.shape {
-            Shape::Tree(_) => from,
+            Shape::Tree(_) | Shape::Routers(_) => from,
             Shape::Graph(graph) => graph.first(self.seed, from, to),
         }
     }
@@ -189,7 +238,17 @@ impl Topology {
     pub fn next(&self, port: Port, from: Host, to: Host) -> Option<Port> {
         match &self.shape {
             Shape::Tree(tree) => tree.next(self.seed, port, from, to),
+            Shape::Routers(routers) => routers.next(self.seed, port, from, to),
             Shape::Graph(graph) => graph.next(self.seed, port, from, to),
+        }
+    }
+
+    /// Like [`Topology::next`], with the kinds of the ports in a tree; those of other shapes are 0.
+    #[inline(always)]
+    pub fn next_in(&self, from_port: (usize, Port), from: Host, to: Host) -> Option<(usize, Port)> {
+        match &self.shape {
+            Shape::Tree(tree) => tree.next_in(self.seed, from_port, from, to),
+            _ => self.next(from_port.1, from, to).map(|port| (0, port)),
         }
     }
 
@@ -206,6 +265,7 @@ impl Topology {
     pub fn last(&self, from: Host, to: Host) -> Port {
         match &self.shape {
             Shape::Tree(tree) => tree.last(to),
+            Shape::Routers(routers) => routers.last(to),
             Shape::Graph(_) => self.route(from, to).last().copied().unwrap_or_default(),
         }
     }
@@ -228,6 +288,13 @@ impl Topology {
                 let last = |stage: &Stage| stage.delay + self.least_of(stage.ports.clone());
                 stages.last().filter(|_| tree.hosts() > 1).map_or(Time::ZERO, last)
             }
+            Shape::Routers(routers) if routers.hosts() < 2 => Time::ZERO,
+            Shape::Routers(routers) => {
+                let ends =
+                    self.least_of(0..routers.hosts()) + self.least_of(routers.last(0)..routers.ports());
+                let turns = routers.hosts() > routers.switches();
+                if turns { ends } else { ends + self.least_of(routers.between()) }
+            }
             Shape::Graph(graph) => graph.least_latency(&|port| self.costs(port).latency),
         }
     }
@@ -244,7 +311,16 @@ impl Topology {
     pub fn stages(&self) -> Vec<Stage> {
         match &self.shape {
             Shape::Tree(tree) => tree.stages(|ports| self.least_of(ports)),
-            Shape::Graph(_) => vec![Stage { ports: 0..self.ports(), delay: Time::ZERO }],
+            Shape::Routers(_) | Shape::Graph(_) => vec![Stage { ports: 0..self.ports(), delay: Time::ZERO }],
+        }
+    }
+
+    /// All ports of the stage before a port's that lead to it or to ports before it come before this one. None if nothing is
+    /// known.
+    pub fn fed_until(&self, port: Port) -> Option<Port> {
+        match &self.shape {
+            Shape::Tree(tree) => Some(tree.fed_until(port)),
+            Shape::Routers(_) | Shape::Graph(_) => None,
         }
     }
 
@@ -263,6 +339,7 @@ impl Topology {
         let bounded = |costs: Costs| costs.longest_wait < Time::NEVER;
         let shape = match &self.shape {
             Shape::Tree(tree) => tree.kinds().any(bounded),
+            Shape::Routers(routers) => routers.kinds().any(bounded),
             Shape::Graph(graph) => (0..graph.ports()).any(|port| bounded(graph.costs(port))),
         };
         shape || self.changed.values().any(|&costs| bounded(costs))
@@ -273,6 +350,7 @@ impl Topology {
         let one = |ports: Range<Port>| std::iter::once(ports).collect::<Vec<_>>();
         let (first, last): (Vec<Range<Port>>, Vec<Range<Port>>) = match &self.shape {
             Shape::Tree(tree) => (one(0..tree.hosts()), one(tree.last(0)..tree.ports())),
+            Shape::Routers(routers) => (one(0..routers.hosts()), one(routers.last(0)..routers.ports())),
             Shape::Graph(graph) => (graph.out_of_hosts().collect(), graph.into_hosts().collect()),
         };
         let gap = |ranges: Vec<Range<Port>>| {
@@ -308,7 +386,7 @@ impl Topology {
         };
         match &self.shape {
             Shape::Tree(tree) => tree.find_ports([one, other]),
-            Shape::Graph(_) => (0..self.ports()).filter(between).collect(),
+            Shape::Routers(_) | Shape::Graph(_) => (0..self.ports()).filter(between).collect(),
         }
     }
 
@@ -316,6 +394,10 @@ impl Topology {
     fn fail(&mut self, port: Port) -> Result<(), TopologyError> {
         match &mut self.shape {
             Shape::Tree(tree) => tree.fail(port),
+            Shape::Routers(_) => {
+                let (from, to) = self.ends(port);
+                Err(TopologyError::Unavoidable { ends: [from, to] })
+            }
             Shape::Graph(graph) => graph.fail(port),
         }
     }
@@ -344,6 +426,11 @@ pub fn hash(seed: u64, a: u64, b: u64) -> u64 {
     let mixed = (mixed ^ mixed >> 32 ^ b).wrapping_mul(0xD6E8_FEB8_6659_FD93);
     let mixed = (mixed ^ mixed >> 32).wrapping_mul(0xD6E8_FEB8_6659_FD93);
     mixed ^ mixed >> 32
+}
+
+#[inline(always)]
+fn pair(from: Host, to: Host) -> u64 {
+    u64::from(from) << 32 | u64::from(to)
 }
 
 /// A number below `bound` from a hash.

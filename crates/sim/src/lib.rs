@@ -41,7 +41,7 @@ pub use accelerator::{Accelerated, Accelerator, Ended, Wanted};
 pub use control::{Control, Progress};
 pub use observer::{Nothing, Observer};
 pub use outcome::{Outcome, RunError, Stuck};
-pub use ports::{Fabric, Placement};
+pub use ports::{Fabric, Placement, Places};
 pub use program::Program;
 pub use replicas::Replicas;
 pub use rules::{Acknowledgement, Rules};

@@ -241,6 +241,9 @@ pub struct Carried<S, N> {
 
 /// What a message carries besides its content.
 pub trait Stamp: bytemuck::Pod + Default + Send {
+    /// Whether messages may have several segments.
+    const SEGMENTED: bool = false;
+
     /// What is known of it on shared links.
     fn transit(&self) -> Transit;
     fn set_transit(&mut self, transit: Transit);
@@ -298,6 +301,8 @@ impl Stamp for u32 {
 }
 
 impl Stamp for Transit {
+    const SEGMENTED: bool = true;
+
     #[inline(always)]
     fn transit(&self) -> Transit {
         *self
@@ -309,6 +314,8 @@ impl Stamp for Transit {
 }
 
 impl<S: bytemuck::Pod + Default + Send, N: Stamp> Stamp for Carried<S, N> {
+    const SEGMENTED: bool = N::SEGMENTED;
+
     #[inline(always)]
     fn transit(&self) -> Transit {
         let number = self.number;

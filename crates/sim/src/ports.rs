@@ -6,24 +6,17 @@
 //! its last segment, plus o_r.
 
 mod loads;
+mod placement;
 mod tails;
 
 pub use loads::{LinkLoads, Load};
+pub use placement::{Placement, Places};
 pub(crate) use tails::{Awaited, Tails, Whole};
 
 use crate::message::Transit;
-use straggler_model::topology::{Costs, Host, Port, Stage, Topology, hash};
+use straggler_model::spelling::hint;
+use straggler_model::topology::{Host, Port, Stage, Topology, hash};
 use straggler_model::{PerByte, Rank, Time};
-
-/// Where the processes of a run are.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub enum Placement {
-    /// Rank r is on host r modulo the number of hosts.
-    #[default]
-    Cyclic,
-    /// The host of each rank.
-    Hosts(Vec<Host>),
-}
 
 /// Why processes cannot be placed on a topology.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -32,6 +25,11 @@ pub enum FabricError {
     TooFew { placed: usize, processes: u32 },
     #[error("rank {rank} is on host {host}, but the topology has {hosts}")]
     NoSuchHost { rank: Rank, host: Host, hosts: u32 },
+    #[error(
+        "rank {rank} is placed on host {name}, which the topology does not have: its hosts are {first} to {last}{}",
+        hint(.nearest.as_deref())
+    )]
+    UnknownHost { rank: Rank, name: String, first: String, last: String, nearest: Option<String> },
     #[error("links with a longest wait (q) cannot be simulated yet: leave q out")]
     BoundedWaits,
 }
@@ -53,6 +51,8 @@ pub struct Fabric {
     pub(crate) edge: Option<(PerByte, PerByte)>,
     /// Whether to keep the loads of the ports.
     pub measured: bool,
+    /// Whether segments wait for each other; otherwise messages only have the latencies of their routes.
+    pub waits: bool,
 }
 
 impl Fabric {
@@ -79,6 +79,7 @@ impl Fabric {
             stages,
             edge,
             measured: false,
+            waits: true,
         })
     }
 
@@ -116,6 +117,17 @@ impl Fabric {
     #[inline(always)]
     pub fn next(&self, port: Port, from: Rank, to: Rank) -> Option<Port> {
         self.topology.next(port, self.host(from), self.host(to))
+    }
+
+    /// Like [`Fabric::next`], with the kinds of ports; see [`Topology::next_in`].
+    #[inline(always)]
+    pub(crate) fn next_in(&self, port: (usize, Port), from: Rank, to: Rank) -> Option<(usize, Port)> {
+        self.topology.next_in(port, self.host(from), self.host(to))
+    }
+
+    /// Whether every rank has the number of its host, and first ports that of their host.
+    pub(crate) fn is_in_order(&self) -> bool {
+        self.is_identity && self.topology.is_feed_forward()
     }
 
     /// Whether only one process uses the first port of its messages, and nobody asks for its load.
@@ -179,13 +191,13 @@ pub(crate) struct Passage {
     pub tail: Time,
 }
 
-/// Serves a segment at a port that is free at `free`. Returns when the service starts.
+/// Serves a segment, which takes so much work, at a port that is free at `free`. Returns when the service starts.
 #[inline(always)]
-pub(crate) fn serve(costs: &Costs, free: &mut Time, passage: &mut Passage, segment: &Segment) -> Time {
+pub(crate) fn serve(latency: Time, work: Time, free: &mut Time, passage: &mut Passage) -> Time {
     let start = passage.head.max(*free);
-    *free = start + segment.work(costs.gap_per_byte);
-    passage.tail = passage.tail.max(*free) + costs.latency;
-    passage.head = start + costs.latency;
+    *free = start + work;
+    passage.tail = passage.tail.max(*free) + latency;
+    passage.head = start + latency;
     start
 }
 
@@ -206,9 +218,15 @@ impl Segment {
         Segment { bytes, number, count }
     }
 
+    /// A message of one segment.
+    #[inline(always)]
+    pub fn whole(bytes: u64) -> Segment {
+        Segment { bytes, number: 0, count: 1 }
+    }
+
     /// How long a port with this G is busy with it.
     #[inline(always)]
-    fn work(&self, gap: PerByte) -> Time {
+    pub fn work(&self, gap: PerByte) -> Time {
         if self.count == 1 { gap.of_message(self.bytes) } else { gap.of_part(self.bytes) }
     }
 

@@ -223,6 +223,11 @@ impl<P: Program, N: Noise, L: Latency, O: Observer> Engine<'_, P, N, L, O> {
 
     /// Sends a message through its first port, segment by segment.
     fn launch(&mut self, fabric: &Fabric, first: Port, to: Rank, incoming: &Incoming<O::Stamp>) {
+        if !fabric.waits {
+            let (from, number) = (incoming.message.from, incoming.transit.number);
+            let arrival = incoming.arrival + fabric.latency(from, to);
+            return self.deliver(to, Incoming { arrival, ..*incoming }, number);
+        }
         let count = fabric.topology.segment.count(incoming.message.bytes);
         for number in 0..count {
             let segment = Segment::new(&fabric.topology, incoming.message.bytes, number);
@@ -246,17 +251,24 @@ impl<P: Program, N: Noise, L: Latency, O: Observer> Engine<'_, P, N, L, O> {
         if let Some(next) = fabric.next(port, from, to) {
             return self.enter(fabric, next, flight);
         }
-        let order = u64::from(from) << 32 | u64::from(number);
         if segment.is_first() {
             let (arrival, transit) = (passage.head, segment.transit(number, passage.tail));
-            let created = self.rules.sent_at(from, to, arrival);
-            let key = Key { eligible: arrival, created, class: Class::Message, order };
-            self.push(to, key, Event::Message(Incoming { arrival, transit, ..incoming }));
+            self.deliver(to, Incoming { arrival, transit, ..incoming }, number);
         }
         if segment.is_last() && segment.count > 1 {
+            let order = u64::from(from) << 32 | u64::from(number);
             let key = Key { eligible: passage.tail, created: Time::ZERO, class: Class::LastSegment, order };
             self.push(to, key, Event::LastSegment { from, number });
         }
+    }
+
+    /// A message has left its last port.
+    fn deliver(&mut self, to: Rank, incoming: Incoming<O::Stamp>, number: u32) {
+        let (from, arrival) = (incoming.message.from, incoming.arrival);
+        let (created, order) =
+            (self.rules.sent_at(from, to, arrival), u64::from(from) << 32 | u64::from(number));
+        let key = Key { eligible: arrival, created, class: Class::Message, order };
+        self.push(to, key, Event::Message(incoming));
     }
 
     fn conclude(self) -> Result<(Outcome, O), RunError> {

@@ -49,7 +49,7 @@ use general::General;
 use graphs::Graphs;
 use keeping::Keeping;
 use layout::Layout;
-use ports::{FlightOf, Plan, Ports};
+use ports::{FlightOf, Plan, Ports, Senders};
 use std::ops::Range;
 use std::panic::resume_unwind;
 use std::sync::atomic::AtomicBool;
@@ -241,8 +241,9 @@ fn work<A: Actors>(
     let same_overheads =
         rules.network.links().all(|link| link.send_overhead == rules.network.base.send_overhead);
     let alone = A::Host::ONE_LANE && rules.latency.drawn().is_none() && same_overheads;
+    let senders = Senders { alone, largest_message: actors.largest_message() };
     let ports =
-        fabric.map(|((fabric, plan), flights)| Ports::new(fabric, plan, &flights.layout, part, alone));
+        fabric.map(|((fabric, plan), flights)| Ports::new(fabric, plan, &flights.layout, part, senders));
     // One part alone keeps its flights.
     let apart = cluster.is_some() || layout.parts() > 1 || layout.is_shared();
     let mut flights = shared.flights.as_ref().filter(|_| apart).map(|flights| flights.end(part, cluster));

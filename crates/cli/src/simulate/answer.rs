@@ -3,7 +3,7 @@
 use crate::kernel::metrics::{MAKESPAN, Metric, SLOWDOWN};
 use crate::kernel::prelude::*;
 use crate::network::NetworkAnswer;
-use crate::simulate::links::{self, LinkLoad};
+use crate::simulate::links::{self, KindLoad, LinkLoad};
 use crate::{
     kernel::devices::GpuAnswer, kernel::gates::LimitAnswer, kernel::memory::peak_rss_bytes,
     latency::drawn::LatencyAnswer, mpi::cluster::Exchange, simulate::Findings, simulate::inputs::Inputs,
@@ -61,7 +61,15 @@ pub struct SimulateAnswer {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub topology: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    pub placement: Option<String>,
+    /// The makespan, had nothing waited for them; missing if the run is long.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub without_waiting_ps: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub links: Option<Vec<LinkLoad>>,
+    /// The same for each kind of link.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub link_kinds: Option<Vec<KindLoad>>,
     pub noise: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stuck: Option<StuckAnswer>,
@@ -142,6 +150,9 @@ impl SimulateAnswer {
             network: NetworkAnswer::new(&inputs.network),
             latency: inputs.latency.as_ref().map(|latency| latency.answer.clone()),
             topology: inputs.fabric.as_ref().map(|fabric| fabric.topology.to_string()),
+            placement: plan.placement.clone(),
+            without_waiting_ps: findings.without_waiting.map(Time::ps),
+            link_kinds: inputs.fabric.as_ref().map(|fabric| links::by_kind(fabric, &shown.loads)),
             links: inputs.fabric.as_ref().map(|fabric| links::loads(fabric, &shown.loads)),
             noise: inputs.noise.as_ref().map_or_else(|| "no noise".into(), |noise| noise.describe()),
             stuck: replicas.stuck().map(StuckAnswer::new),

@@ -7,7 +7,7 @@ use crate::kernel::typed::{count, noise, text};
 use crate::simulate::collective::{DataOptions, Repetition};
 use crate::{
     kernel::devices::DeviceOption, latency::drawn::LatencyOptions, report::ReportOption,
-    simulate::workload::WorkloadOptions, trace::file::ReplayOptions,
+    simulate::links::ChangedLink, simulate::workload::WorkloadOptions, trace::file::ReplayOptions,
 };
 use straggler_model::{network::Factor, units};
 use straggler_noise::NoiseSpec;
@@ -73,10 +73,19 @@ METRICS   for --fail-if and --prometheus: makespan ('makespan>1ms'), and with
 NETWORKS  parameters (L=2500ns,o=1500ns,g=1000ns,G=6ns,O=0ns,S=65535), a preset
           (chic) or a file (net.toml); changes to a preset or a file follow a
           comma (chic,L=1us)
-TOPOLOGY  star:hosts=64, fat-tree:radix=64,levels=3,taper=2 or a file (net.toml);
-          keys: radix, levels (2 or 3), taper, hosts, hosts-per-leaf,
-          leaves-per-pod, up, routing (hash or pooled), L and G of a link,
-          segment, seed. Rank r runs on host r modulo the number of hosts
+TOPOLOGY  star:hosts=64, fat-tree:radix=64,levels=3,taper=2, torus:size=8x8x8,
+          mesh:size=4x4, dragonfly:routers=16 or a file (net.toml); keys: L and
+          G of a link, segment, seed; of trees radix, levels (2 or 3), taper,
+          hosts, hosts-per-leaf, leaves-per-pod, up, routing (hash or pooled);
+          of tori and meshes size, hosts-per-router; of dragonflies routers (in
+          a group), groups, hosts-per-router, global-links (of a router),
+          global-L, global-G, routing (minimal or valiant).
+          `straggler network show SHAPE` lists its links
+PLACEMENT cyclic: rank r runs on host r modulo the number of hosts; block:
+          neighbouring ranks share a host if there are more ranks than hosts;
+          random[:SEED]; hosts:FILE with one host in each line, hosts:a,b or a
+          list such as n[001-512]: rank r runs on the r-th, and neighbouring
+          ranks share a host if the list is shorter
 NOISE     none, a trace file, trace:file=PATH,
           trace:files=PREFIX.{rank},count=N,
           periodic:period=TIME,duration=TIME,
@@ -151,9 +160,19 @@ pub struct ModelOptions {
     /// The network: LogGOPS parameters, a preset, a .toml file, `measured` (measured.toml), or for a trace `fit`
     #[arg(long, value_name = "NETWORK", value_parser = text())]
     pub network: Option<String>,
-    /// Links that messages share: a star, a fat tree, or a .toml file of hosts and links
+    /// Links that messages share: a star, a fat tree, a torus, a mesh, a dragonfly, or a .toml file of hosts and links
     #[arg(long, value_name = "FILE.toml|SHAPE:KEY=VALUE…", value_parser = text())]
     pub topology: Option<String>,
+    /// The host of each rank: in blocks, in turn, at random, or from a list (Slurm's form) or a file of hosts
+    #[arg(long, value_name = "cyclic|block|random[:SEED]|hosts:FILE|n[001-512]", value_parser = text())]
+    #[arg(requires = "topology")]
+    pub placement: Option<String>,
+    /// Leave a link only a share of its bandwidth; repeat the option for more links
+    #[arg(long, value_name = "END/END=SHARE", value_parser = ChangedLink::degraded, requires = "topology")]
+    pub degrade: Vec<ChangedLink>,
+    /// Let a link fail; repeat the option for more links
+    #[arg(long, value_name = "END/END", value_parser = ChangedLink::failed, requires = "topology")]
+    pub fail: Vec<ChangedLink>,
     /// Fit the parameters of the network to the trace; the default for traces without --network
     #[arg(long, conflicts_with = "network")]
     pub fit: bool,

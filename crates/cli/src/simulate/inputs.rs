@@ -45,8 +45,7 @@ impl Inputs {
             }
             (None, None) => return Err(Failure::usage("--network is missing")),
         };
-        let load = |text: &str| links::load(text, &network, workload.processes(), plan.replicas.len());
-        let fabric = plan.topology.as_deref().map(load).transpose()?;
+        let fabric = links::load(plan, &network, workload.processes())?;
         let recorded = replayed.map(|(path, replayed)| Recorded::new(path, &replayed, fit));
         let latency = drawn::load(&plan.latency, &network, plan.seed, !plan.noise.spec.is_none())?;
         latency.iter().for_each(|latency| warnings.extend(latency.warnings.clone()));
@@ -70,6 +69,8 @@ impl Inputs {
             ("the number of processes", self.workload.processes().to_string()),
             ("the network", in_one_line(&NetworkAnswer::new(&self.network))?),
             ("the topology", plan.topology.clone().unwrap_or_else(|| "none".into())),
+            ("degraded and failed links", format!("{:?}", plan.changed_links)),
+            ("the placement", plan.placement.clone().unwrap_or_else(|| "cyclic".into())),
             ("the drawn latency", latency.unwrap_or_else(|| "none".into())),
             ("the noise", format!("{:?}", plan.noise)),
             ("the random seed", plan.seed.to_string()),
@@ -108,8 +109,9 @@ pub fn files(plan: &Plan) -> Vec<PathBuf> {
     let network = plan.network.as_deref().map(network_file);
     let latency = [&plan.latency.latency_distribution, &plan.latency.overhead_distribution];
     let topology = plan.topology.as_deref().map(PathBuf::from);
+    let hosts = plan.placement.as_deref().and_then(links::file_of_hosts);
     let mut files: Vec<PathBuf> =
-        workload.into_iter().chain(network).chain(topology).chain(plan.noise.files()).collect();
+        workload.into_iter().chain(network).chain(topology).chain(hosts).chain(plan.noise.files()).collect();
     files.extend(latency.into_iter().flatten().map(|file| file.path.clone()));
     files.retain(|path| path.exists());
     files

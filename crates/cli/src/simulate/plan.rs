@@ -8,8 +8,8 @@ use crate::simulate::args::{
 };
 use crate::{
     args::Common, kernel::devices::TypedDevice, kernel::metrics, latency::drawn::LatencyOptions,
-    simulate::collective::CollectiveRequest, simulate::recorded, simulate::workload::ApplicationRequest,
-    trace::traced::TraceRequest,
+    simulate::collective::CollectiveRequest, simulate::links::ChangedLink, simulate::recorded,
+    simulate::workload::ApplicationRequest, trace::traced::TraceRequest,
 };
 use std::{ops::Range, time::Duration};
 use straggler_analysis::study::FIT;
@@ -25,6 +25,8 @@ pub struct Plan {
     pub network: Option<String>,
     pub network_scale: Option<Factor>,
     pub topology: Option<String>,
+    pub placement: Option<String>,
+    pub changed_links: Vec<ChangedLink>,
     /// Where the fitted network goes.
     pub save_network: Option<PathBuf>,
     pub latency: LatencyOptions,
@@ -177,6 +179,8 @@ impl Plan {
             save_network: typed.model.save_network,
             network_scale: typed.model.network_scale,
             topology: typed.model.topology,
+            placement: typed.model.placement,
+            changed_links: typed.model.degrade.into_iter().chain(typed.model.fail).collect(),
             latency: typed.model.latency,
             noise,
             seed: common.seed,

@@ -4,7 +4,9 @@ use crate::kernel::prelude::*;
 use crate::mpi::cluster::{self, Share};
 use crate::{simulate::inputs::Inputs, simulate::plan::Plan};
 use straggler_model::stats::median_in_place;
-use straggler_sim::{Accelerator, Engine, Run, Stuck, Workload, cluster::Cluster, ports::LinkLoads};
+use straggler_sim::{
+    Accelerator, Engine, Fabric, Run, Simulation, Stuck, Workload, cluster::Cluster, ports::LinkLoads,
+};
 
 /// The stored result of one run.
 #[derive(Clone, Debug, PartialEq)]
@@ -58,6 +60,9 @@ impl Replicas {
         self.runs.iter().map(|run| run.messages).sum()
     }
 }
+
+/// Runs with more messages are not repeated without waiting for links.
+const MOST_AGAIN: u64 = 10_000_000;
 
 /// Settings shared by all runs.
 #[derive(Debug)]
@@ -116,6 +121,24 @@ impl<'a> ReplicaRunner<'a> {
     /// The makespan without noise.
     pub fn quiet(&self) -> Outcome<Time> {
         Ok(self.replicas.quiet(self.workload)?.outcome.makespan())
+    }
+
+    /// The makespan of the shown replica, had nothing waited for shared links. None if that takes long.
+    pub fn without_waiting(&self, all: &Replicas) -> Outcome<Option<Time>> {
+        let runner = &self.replicas;
+        let Some(fabric) = runner.simulation.fabric.filter(|_| runner.cluster.is_none()) else {
+            return Ok(None);
+        };
+        let shown = all.shown();
+        if shown.messages > MOST_AGAIN || shown.stuck.is_some() {
+            return Ok(None);
+        }
+        let mut fabric: Fabric = fabric.clone();
+        (fabric.waits, fabric.measured) = (false, false);
+        let simulation = Simulation { fabric: Some(&fabric), ..runner.simulation.clone() };
+        let again =
+            straggler_sim::Replicas { simulation, checkpoints: None, advance: &|_| (), ..runner.clone() };
+        Ok(Some(again.one(self.workload, shown.replica)?.outcome.makespan()))
     }
 
     /// The finish times of a replica, which is run again.

@@ -5,7 +5,7 @@ use crate::kernel::prelude::*;
 use crate::mpi::cluster::Exchange;
 use crate::network::network_in_words;
 use crate::simulate::{
-    answer::SimulateAnswer, inputs::Inputs, links::busiest, recorded::RecordedAnswer, repeated::Repeated,
+    answer::SimulateAnswer, inputs::Inputs, links, recorded::RecordedAnswer, repeated::Repeated,
 };
 use straggler_analysis::{CriticalPath, critical_path::Unit};
 use straggler_report::numbers::{longer, longer_than, rounded};
@@ -15,9 +15,12 @@ pub fn summary(answer: &SimulateAnswer, inputs: &Inputs, repeated: &Repeated) ->
     for doubt in answer.recorded.iter().flat_map(RecordedAnswer::doubts) {
         text += &format!("\n{doubt}");
     }
-    text +=
-        &answer.links.as_deref().map_or_else(String::new, |links| busiest(links, Time(answer.makespan_ps)));
+    let makespan = Time(answer.makespan_ps);
+    text += &answer.links.as_deref().map_or_else(String::new, |links| links::busiest(links, makespan));
+    let without = answer.without_waiting_ps.map(Time);
+    text += &without.map_or_else(String::new, |without| links::cost_of_waiting(makespan, without));
     text += &format!("\n\n{}", table(answer, inputs));
+    text += &answer.link_kinds.as_deref().map_or_else(String::new, |kinds| links::table(kinds, makespan));
     text += &answer.recorded.as_ref().map_or_else(String::new, RecordedAnswer::by_rank);
     if let Some(path) = &answer.critical_path {
         text += &explain(path);
@@ -101,6 +104,7 @@ fn table(answer: &SimulateAnswer, inputs: &Inputs) -> Table {
     table.row(["network".to_string(), network_in_words(&inputs.network)]);
     if let Some(topology) = &answer.topology {
         table.row(["topology".to_string(), topology.clone()]);
+        answer.placement.iter().for_each(|places| table.row(["placement".to_string(), places.clone()]));
     }
     if let Some(latency) = &answer.latency {
         table.row(["latency".to_string(), latency.in_words()]);

@@ -14,6 +14,7 @@ mod guide;
 mod help;
 mod interruption;
 mod latency;
+mod links;
 mod measure;
 mod measure_latency;
 mod mistakes;

@@ -30,6 +30,13 @@ pub enum TopologyError {
     TooLong { from: String, to: String, limit: usize },
     #[error("there is no link between {} and {}", .ends[0], .ends[1])]
     NoSuchLink { ends: [String; 2] },
+    #[error(
+        "the link between {} and {} cannot fail: routes of tori, meshes and dragonflies are fixed. Degrade it instead \
+         (bandwidth = 0.01), or describe the links one by one",
+        .ends[0],
+        .ends[1]
+    )]
+    Unavoidable { ends: [String; 2] },
     #[error("the topology has {ports} ports, more than the {} that are supported", super::MOST_PORTS)]
     TooManyPorts { ports: u64 },
     #[error(
@@ -38,7 +45,7 @@ pub enum TopologyError {
         .bytes >> 30
     )]
     TooLarge { vertices: usize, bytes: u64 },
-    #[error("unknown topology `{name}`: give fat-tree:…, star:… or a .toml file{}", hint(*.nearest))]
+    #[error("unknown topology `{name}`: give star:…, fat-tree:…, torus:…, mesh:…, dragonfly:… or a .toml file{}", hint(*.nearest))]
     UnknownName { name: String, nearest: Option<&'static str> },
     #[error("topology {shape}: `{text}` is not KEY=VALUE, like radix=64")]
     NotAPair { shape: &'static str, text: String },

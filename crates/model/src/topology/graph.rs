@@ -5,7 +5,7 @@
 //! them are the neighbour's.
 
 use super::error::TopologyError;
-use super::{Costs, Host, MOST_HOPS, MOST_PORTS, Port, below, hash};
+use super::{Costs, Host, LinkKind, MOST_HOPS, MOST_PORTS, Port, below, hash, pair};
 use crate::time::Time;
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -84,6 +84,24 @@ impl Graph {
         (self.name(from).into(), self.name(to).into())
     }
 
+    pub fn switches(&self) -> u32 {
+        self.names.len() as u32 - self.hosts
+    }
+
+    pub fn link_kinds() -> Vec<LinkKind> {
+        let kinds = [("host", "host"), ("host", "switch"), ("switch", "switch"), ("switch", "host")];
+        kinds.into_iter().map(|(from, to)| LinkKind { from, to }).collect()
+    }
+
+    pub fn kind_of(&self, port: Port) -> usize {
+        match self.ends[port as usize].map(|end| end < self.hosts) {
+            [true, true] => 0,
+            [true, false] => 1,
+            [false, false] => 2,
+            [false, true] => 3,
+        }
+    }
+
     #[inline(always)]
     pub fn costs(&self, port: Port) -> Costs {
         self.costs[port as usize]
@@ -123,8 +141,7 @@ impl Graph {
     fn choose(&self, seed: u64, here: u32, (from, to): (Host, Host)) -> Port {
         let closer = self.closer(here, to);
         let count = closer.clone().count() as u32;
-        let pair = u64::from(from) << 32 | u64::from(to);
-        let choice = if count > 1 { below(hash(seed, pair, here.into()), count) } else { 0 };
+        let choice = if count > 1 { below(hash(seed, pair(from, to), here.into()), count) } else { 0 };
         // There is always one: all hosts are connected.
         closer.clone().nth(choice as usize).unwrap_or(self.begin[here as usize])
     }

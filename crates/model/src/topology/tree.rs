@@ -8,14 +8,13 @@
 //! Ports are numbered by direction and level, so that a message passes ranges of ports in this order: up 0, up 1, up 2,
 //! down 2, down 1, down 0. Pooled links are one link: then `up` is 1 and its gap is that of one link divided by theirs.
 
-mod divisor;
 mod names;
 
+use super::divisor::Divisor;
 use super::error::TopologyError;
-use super::{Costs, Host, MOST_PORTS, Port, Routing, Stage, below, hash};
+use super::{Costs, Host, LinkKind, MOST_PORTS, Port, Routing, Stage, below, hash, pair};
 use crate::network::PerByte;
 use crate::time::Time;
-use divisor::Divisor;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
@@ -106,6 +105,43 @@ impl Tree {
         self.kinds.into_iter().take(self.size.levels.into())
     }
 
+    /// The number of switches; pooled ones count as one.
+    pub fn switches(&self) -> u32 {
+        let leaves = self.size.hosts.div_ceil(self.per_leaf.get());
+        let middle = leaves.div_ceil(self.per_pod.get()) * self.size.up[0];
+        match self.size.levels {
+            1 => 1,
+            2 => leaves + self.size.up[0],
+            _ => leaves + middle + self.up_per_pod.get(),
+        }
+    }
+
+    /// At each level: the links up of half of what is there, and their costs.
+    pub fn across(&self) -> Vec<(u64, Costs)> {
+        let leaves = self.size.hosts.div_ceil(self.per_leaf.get());
+        let pods = leaves.div_ceil(self.per_pod.get());
+        let halves = [(self.size.hosts, 1), (leaves, self.size.up[0]), (pods, self.up_per_pod.get())];
+        let levels = halves.into_iter().zip(self.kinds()).filter(|((count, _), _)| *count > 1);
+        levels.map(|((count, up), costs)| (u64::from(count / 2) * u64::from(up), costs)).collect()
+    }
+
+    /// The kinds of links, in the order of [`UP`] and [`DOWN`].
+    pub fn link_kinds(&self) -> Vec<LinkKind> {
+        let names: &[&str] = match self.size.levels {
+            1 => &["host", "switch", "", ""],
+            2 => &["host", "leaf", "spine", ""],
+            _ => &["host", "leaf", "middle", "core"],
+        };
+        let up = [(0, 1), (1, 2), (2, 3), (3, 2), (2, 1), (1, 0)];
+        up.into_iter()
+            .map(|(from, to)| LinkKind { from: names[from], to: names.get(to).copied().unwrap_or("") })
+            .collect()
+    }
+
+    pub fn kind_of(&self, port: Port) -> usize {
+        self.range_of(port)
+    }
+
     /// The range of ports that a port is in.
     #[inline(always)]
     fn range_of(&self, port: Port) -> usize {
@@ -135,37 +171,45 @@ impl Tree {
 
     #[inline(always)]
     pub fn next(&self, seed: u64, port: Port, from: Host, to: Host) -> Option<Port> {
-        if port >= self.begin[DOWN[0]] {
-            return None;
+        self.next_in(seed, (self.range_of(port), port), from, to).map(|(_, next)| next)
+    }
+
+    /// Like [`Tree::next`], with the ranges of the ports.
+    #[inline(always)]
+    pub fn next_in(
+        &self,
+        seed: u64,
+        (range, port): (usize, Port),
+        from: Host,
+        to: Host,
+    ) -> Option<(usize, Port)> {
+        if range >= DOWN[1] {
+            return (range == DOWN[1]).then(|| (DOWN[0], self.last(to)));
         }
         let leaf = self.per_leaf.divide(to);
-        if port < self.begin[UP[1]] {
-            let own = self.per_leaf.divide(from);
-            return Some(if own == leaf {
-                self.last(to)
-            } else {
-                self.up_from_leaf(seed, own, leaf, (from, to))
-            });
-        }
-        if port >= self.begin[DOWN[1]] {
-            return Some(self.last(to));
-        }
-        if port < self.begin[UP[2]] {
-            let place = port - self.begin[UP[1]];
-            let own = self.up[0].divide(place);
-            let (pod, there) = (self.per_pod.divide(own), self.per_pod.divide(leaf));
-            let middle = place - own * self.size.up[0];
-            return Some(match pod == there {
-                true => self.down_to_leaf(leaf, middle),
-                false => self.up_from_middle(seed, (pod, there), middle, (from, to)),
-            });
-        }
-        let turned = port >= self.begin[DOWN[2]];
-        let range = if turned { DOWN[2] } else { UP[2] };
-        let in_pod = self.up_per_pod.remainder(port - self.begin[range]);
-        Some(match turned {
-            true => self.down_to_leaf(leaf, self.up[1].divide(in_pod)),
-            false => self.begin[DOWN[2]] + self.per_pod.divide(leaf) * self.up_per_pod.get() + in_pod,
+        Some(match range {
+            0 => match self.per_leaf.divide(from) {
+                own if own == leaf => (DOWN[0], self.last(to)),
+                own => (UP[1], self.up_from_leaf(seed, own, leaf, (from, to))),
+            },
+            1 => {
+                let place = port - self.begin[UP[1]];
+                let own = self.up[0].divide(place);
+                let (pod, there) = (self.per_pod.divide(own), self.per_pod.divide(leaf));
+                let middle = place - own * self.size.up[0];
+                match pod == there {
+                    true => (DOWN[1], self.down_to_leaf(leaf, middle)),
+                    false => (UP[2], self.up_from_middle(seed, (pod, there), middle, (from, to))),
+                }
+            }
+            2 => {
+                let in_pod = self.up_per_pod.remainder(port - self.begin[UP[2]]);
+                (DOWN[2], self.begin[DOWN[2]] + self.per_pod.divide(leaf) * self.up_per_pod.get() + in_pod)
+            }
+            _ => {
+                let in_pod = self.up_per_pod.remainder(port - self.begin[DOWN[2]]);
+                (DOWN[1], self.down_to_leaf(leaf, self.up[1].divide(in_pod)))
+            }
         })
     }
 
@@ -258,6 +302,23 @@ impl Tree {
         (0..RANGES).map(stage).filter(|stage| !stage.ports.is_empty()).collect()
     }
 
+    /// All ports of the range before a port's that lead to it or to ports before it come before this one.
+    pub fn fed_until(&self, port: Port) -> Port {
+        let range = self.range_of(port);
+        let place = port - self.begin[range];
+        let (up, pod) = (self.size.up[0], self.up_per_pod.get());
+        let end = match range {
+            1 => (self.up[0].divide(place) + 1).saturating_mul(self.per_leaf.get()),
+            2 => (self.up_per_pod.divide(place) + 1).saturating_mul(self.per_pod.get().saturating_mul(up)),
+            4 if self.size.levels == 3 => {
+                (self.per_pod.divide(self.up[0].divide(place)) + 1).saturating_mul(pod)
+            }
+            5 if self.size.levels > 1 => (self.per_leaf.divide(place) + 1).saturating_mul(up),
+            _ => return self.begin[range],
+        };
+        self.begin[range - 1].saturating_add(end).min(self.begin[range])
+    }
+
     /// Whether any message turns at the switches above this level.
     fn turns_at(&self, level: usize) -> bool {
         let leaves = self.size.hosts.div_ceil(self.per_leaf.get());
@@ -312,11 +373,6 @@ fn level_of(range: usize) -> usize {
     if range < 3 { range } else { 5 - range }
 }
 
-#[inline(always)]
-fn pair(from: Host, to: Host) -> u64 {
-    u64::from(from) << 32 | u64::from(to)
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::Topology;
@@ -346,12 +402,22 @@ mod tests {
             let mut least = Time::NEVER;
             for (from, to) in (0..size.hosts).flat_map(|from| (0..size.hosts).map(move |to| (from, to))) {
                 let (mut place, mut time, mut stage) = (topology.host_name(from), Time::ZERO, None);
+                let mut before: Option<u32> = None;
                 for port in topology.route(from, to) {
                     let (begin, end) = topology.ends(port);
                     prop_assert_eq!(&begin, &place);
                     let own = stages.iter().position(|stage| stage.ports.contains(&port)).unwrap();
                     prop_assert!(stage < Some(own) && stages[own].delay <= time);
                     prop_assert!(topology.find_ports([&begin, &end]).contains(&port));
+                    // Stage by stage, all ports that lead to those that must be served before this one.
+                    let mut needed = port;
+                    for previous in (stage.unwrap_or(own)..own).rev() {
+                        let Some(until) = topology.fed_until(needed) else { break };
+                        prop_assert!(stages[previous].ports.start < until && until <= stages[previous].ports.end);
+                        needed = until - 1;
+                    }
+                    prop_assert!(before.is_none_or(|before| before <= needed));
+                    before = Some(port);
                     (place, stage, time) = (end, Some(own), time + topology.costs(port).latency);
                 }
                 prop_assert_eq!(place, topology.host_name(to));

@@ -72,7 +72,8 @@ impl<S: Copy> Ports<S> {
         let mut flight = self.flights[place];
         self.vacant.push(place);
         let costs = fabric.topology.costs(port);
-        let start = serve(&costs, &mut self.free[port as usize], &mut flight.passage, &flight.segment);
+        let work = flight.segment.work(costs.gap_per_byte);
+        let start = serve(costs.latency, work, &mut self.free[port as usize], &mut flight.passage);
         if let Some(load) = self.loads.get_mut(port as usize) {
             load.count(&costs, &flight.segment, head, start);
         }

@@ -6,7 +6,7 @@ use crate::agenda::two_heaps::TwoHeaps;
 use crate::checkpoint::{Unsound, ensure};
 use crate::host::Host;
 use crate::latency::Latency;
-use crate::message::{Body, Message};
+use crate::message::{Body, Message, Stamp};
 use crate::order::{Class, Key};
 use crate::rules::{self, Rules};
 use serde::{Deserialize, Serialize};
@@ -38,7 +38,7 @@ impl<B: Copy, S: Copy> Default for Backlog<B, S> {
     }
 }
 
-impl<B: Body, S: Copy> Backlog<B, S> {
+impl<B: Body, S: Stamp> Backlog<B, S> {
     /// Checks a backlog that was read: every message is in exactly one heap, that of its lane, or is free.
     pub fn check(&self) -> Result<(), Unsound> {
         let mut seen = vec![false; self.messages.len()];
@@ -51,7 +51,7 @@ impl<B: Body, S: Copy> Backlog<B, S> {
             for place in heaps.payloads() {
                 see(place)?;
                 let body = self.messages[place as usize].body;
-                let waits = !body.is_acknowledgement() && !body.is_last_segment();
+                let waits = !(body.is_acknowledgement() || S::SEGMENTED && body.is_last_segment());
                 let own = waits.then(|| (body.cpu(), body.nic()));
                 ensure(own == *lane, "a message waits in another lane")?;
             }
@@ -73,7 +73,7 @@ impl<B: Body, S: Copy> Backlog<B, S> {
     pub fn push<N: Noise, L: Latency>(&mut self, message: Message<B, S>, rules: &Rules<'_, N, L>) {
         let body = message.body;
         self.inserted += 1;
-        let (lane, order) = if body.is_last_segment() {
+        let (lane, order) = if S::SEGMENTED && body.is_last_segment() {
             (None, u64::from(message.from) << 32 | self.inserted as u64 & u64::from(u32::MAX))
         } else if body.is_acknowledgement() {
             (None, u64::from(body.send()))
@@ -95,7 +95,7 @@ impl<B: Body, S: Copy> Backlog<B, S> {
     }
 }
 
-impl<B: Body, S: Copy> Mail<B, S> for Backlog<B, S> {
+impl<B: Body, S: Stamp> Mail<B, S> for Backlog<B, S> {
     fn first<N: Noise, L: Latency>(&mut self, host: &impl Host, _: &Rules<'_, N, L>) -> (Time, usize) {
         let mut place = 0;
         self.found = None;

@@ -365,13 +365,25 @@ impl<'a, A: Actors> Block<'a, A> {
             bucket.chunks.append(&mut soon);
         }
         for message in &later {
-            let window = frame.window_of(Time(message.arrival));
-            let bucket = self.calendar.bucket(window, frame.window);
-            if bucket.is_empty() && (window > frame.window + 1 || self.soon.is_empty()) {
-                note(window);
-            }
-            chunks.push(&mut bucket.chunks, *message);
+            self.accept_one(*message, frame, chunks, note);
         }
+    }
+
+    /// Accepts a message that was sent in the window of `frame`.
+    #[inline(always)]
+    pub fn accept_one(
+        &mut self,
+        message: MessageOf<A>,
+        frame: &Frame,
+        chunks: &mut Chunks<MessageOf<A>>,
+        note: &mut impl FnMut(u64),
+    ) {
+        let window = frame.window_of(Time(message.arrival));
+        let bucket = self.calendar.bucket(window, frame.window);
+        if bucket.is_empty() && (window > frame.window + 1 || self.soon.is_empty()) {
+            note(window);
+        }
+        chunks.room(&mut bucket.chunks).push(message);
     }
 
     /// The state of the block before window `next`.

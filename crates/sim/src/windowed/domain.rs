@@ -97,6 +97,7 @@ impl<'a, A: Actors> Domain<'a, A> {
         // A block may have been added twice: while the window was far, and after it came near.
         blocks.sort_unstable();
         blocks.dedup();
+        self.ports.iter_mut().for_each(|ports| ports.begin(frame));
         for (count, index) in (1..).zip(blocks) {
             if shared && count % at_once == 0 {
                 first = first.min(self.send_away(frame, transport));
@@ -125,6 +126,12 @@ impl<'a, A: Actors> Domain<'a, A> {
             block.lanes = lanes;
             if let Some(ports) = &mut self.ports {
                 ports.launch(frame, &mut self.launched);
+                if flights.is_none() {
+                    ports.sweep_until(
+                        frame,
+                        self.layout.ranks(self.layout.blocks(self.part)[index as usize]).end,
+                    );
+                }
             }
             if stop.load(Ordering::Relaxed) {
                 self.error.get_or_insert(RunError::Interrupted);
@@ -141,9 +148,18 @@ impl<'a, A: Actors> Domain<'a, A> {
     fn serve_ports(&mut self, frame: &Frame, flights: Option<&mut impl Transport<FlightOf<A>>>) {
         let Some(ports) = &mut self.ports else { return };
         let (outgoing, chunks) = (&mut self.outgoing, &mut self.chunks);
-        let served = ports.serve(frame, flights, &mut |message| {
-            let soon = Time(message.arrival) < frame.next_until;
-            outgoing.push(chunks, message.to >> frame.shift, soon, message);
+        let (layout, part) = (self.layout, self.part);
+        let mut blocks = Blocks { layout, blocks: &mut self.blocks, due: &mut self.due };
+        let served = ports.serve(frame, flights, &mut |arrived| {
+            for message in arrived.drain(..) {
+                let block = message.to >> frame.shift;
+                if layout.part(block) == Ok(part) {
+                    blocks.accept_one(block, message, frame, chunks);
+                } else {
+                    let soon = Time(message.arrival) < frame.next_until;
+                    outgoing.push(chunks, block, soon, message);
+                }
+            }
         });
         if let Err(error) = served {
             self.error.get_or_insert(error);
@@ -308,6 +324,21 @@ impl<A: Actors> Blocks<'_, '_, A> {
         let due = &mut self.due;
         let mut note = |window: u64| due.entry(window).or_default().push(index);
         self.blocks[index as usize].accept(parcel, frame, chunks, &mut note);
+    }
+
+    /// Accepts a message that left its last port in the window of `frame`.
+    #[inline(always)]
+    fn accept_one(
+        &mut self,
+        block: u32,
+        message: MessageOf<A>,
+        frame: &Frame,
+        chunks: &mut Chunks<MessageOf<A>>,
+    ) {
+        let index = self.layout.place(block);
+        let due = &mut self.due;
+        let mut note = |window: u64| due.entry(window).or_default().push(index);
+        self.blocks[index as usize].accept_one(message, frame, chunks, &mut note);
     }
 }
 

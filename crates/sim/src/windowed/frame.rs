@@ -34,7 +34,17 @@ impl Frame {
     /// The window of a time after this window.
     #[inline(always)]
     pub fn window_of(&self, time: Time) -> u64 {
-        if time < self.next_until { self.window + 1 } else { time.ps() / self.lookahead }
+        if time < self.next_until { self.window + 1 } else { self.far_window(time) }
+    }
+
+    /// Most messages that do not arrive in the next window arrive in the one after it, which saves a division.
+    #[inline(always)]
+    fn far_window(&self, time: Time) -> u64 {
+        let beyond = (time - self.next_until).ps();
+        match beyond < self.lookahead && self.next_until != Time::NEVER {
+            true => self.window + 2,
+            false => time.ps() / self.lookahead,
+        }
     }
 
     /// The window of a time in this window or after it.

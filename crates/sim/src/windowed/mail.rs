@@ -2,14 +2,14 @@
 
 use crate::host::Host;
 use crate::latency::Latency;
-use crate::message::{Body, Message};
+use crate::message::{Body, Message, Stamp};
 use crate::order::{Class, Key};
 use crate::rules::{self, Rules};
 use straggler_model::Time;
 use straggler_noise::Noise;
 
 /// A source of messages for a process.
-pub(super) trait Mail<B: Body, S: Copy> {
+pub(super) trait Mail<B: Body, S: Stamp> {
     /// When the first message may run ([`Time::NEVER`] if there is none), and its place.
     fn first<N: Noise, L: Latency>(&mut self, host: &impl Host, rules: &Rules<'_, N, L>) -> (Time, usize);
     /// The full key of the message at `place`, to break a tie.
@@ -20,9 +20,9 @@ pub(super) trait Mail<B: Body, S: Copy> {
 
 /// At most one message, the usual case. It is not copied.
 #[derive(Debug)]
-pub(super) struct One<'a, B: Copy, S: Copy>(pub Option<&'a Message<B, S>>);
+pub(super) struct One<'a, B: Copy, S: Stamp>(pub Option<&'a Message<B, S>>);
 
-impl<B: Body, S: Copy> Mail<B, S> for One<'_, B, S> {
+impl<B: Body, S: Stamp> Mail<B, S> for One<'_, B, S> {
     #[inline(always)]
     fn first<N: Noise, L: Latency>(&mut self, host: &impl Host, _: &Rules<'_, N, L>) -> (Time, usize) {
         (self.0.map_or(Time::NEVER, |message| eligible_of(message, host)), 0)
@@ -46,7 +46,7 @@ impl<B: Body, S: Copy> Mail<B, S> for One<'_, B, S> {
 
 /// Any number of messages, for each source in the order of sending.
 #[derive(Debug)]
-pub(super) struct Inbox<B: Copy, S: Copy> {
+pub(super) struct Inbox<B: Copy, S: Stamp> {
     messages: Vec<Message<B, S>>,
     /// Whether they are in the order in which they run; see [`Inbox::line_up`].
     lined_up: bool,
@@ -54,7 +54,7 @@ pub(super) struct Inbox<B: Copy, S: Copy> {
     next: usize,
 }
 
-impl<B: Body, S: Copy> Inbox<B, S> {
+impl<B: Body, S: Stamp> Inbox<B, S> {
     pub fn new() -> Self {
         Inbox { messages: Vec::new(), lined_up: false, next: 0 }
     }
@@ -83,7 +83,7 @@ impl<B: Body, S: Copy> Inbox<B, S> {
     }
 }
 
-impl<B: Body, S: Copy> Mail<B, S> for Inbox<B, S> {
+impl<B: Body, S: Stamp> Mail<B, S> for Inbox<B, S> {
     #[inline(always)]
     fn first<N: Noise, L: Latency>(&mut self, host: &impl Host, rules: &Rules<'_, N, L>) -> (Time, usize) {
         if self.lined_up {
@@ -114,7 +114,7 @@ impl<B: Body, S: Copy> Mail<B, S> for Inbox<B, S> {
 
 /// When the first of some messages may run, and its place.
 #[inline(never)]
-fn first_of<B: Body, S: Copy, N: Noise, L: Latency>(
+fn first_of<B: Body, S: Stamp, N: Noise, L: Latency>(
     messages: &[Message<B, S>],
     host: &impl Host,
     rules: &Rules<'_, N, L>,
@@ -126,9 +126,9 @@ fn first_of<B: Body, S: Copy, N: Noise, L: Latency>(
 
 /// When a message or an acknowledgement may run.
 #[inline(always)]
-pub(super) fn eligible_of<B: Body, S: Copy>(message: &Message<B, S>, host: &impl Host) -> Time {
+pub(super) fn eligible_of<B: Body, S: Stamp>(message: &Message<B, S>, host: &impl Host) -> Time {
     let (arrival, body) = (Time(message.arrival), message.body);
-    if body.is_acknowledgement() || body.is_last_segment() {
+    if body.is_acknowledgement() || S::SEGMENTED && body.is_last_segment() {
         arrival
     } else {
         rules::message_eligible(host, body.cpu(), body.nic(), arrival)
@@ -136,7 +136,7 @@ pub(super) fn eligible_of<B: Body, S: Copy>(message: &Message<B, S>, host: &impl
 }
 
 /// The key of a message or an acknowledgement.
-fn key_of<B: Body, S: Copy, N: Noise, L: Latency>(
+fn key_of<B: Body, S: Stamp, N: Noise, L: Latency>(
     message: &Message<B, S>,
     place: usize,
     host: &impl Host,
@@ -146,7 +146,7 @@ fn key_of<B: Body, S: Copy, N: Noise, L: Latency>(
     let (eligible, created) = (eligible_of(message, host), created_of(message, rules));
     if body.is_acknowledgement() {
         Key { eligible, created, class: Class::Acknowledgement, order: u64::from(body.send()) }
-    } else if body.is_last_segment() {
+    } else if S::SEGMENTED && body.is_last_segment() {
         Key { eligible, created, class: Class::LastSegment, order: u64::from(from) << 32 | place as u64 }
     } else {
         let order = u64::from(from) << 32 | u64::from(body.sequence(place));
@@ -155,14 +155,14 @@ fn key_of<B: Body, S: Copy, N: Noise, L: Latency>(
 }
 
 /// The creation time of a message or an acknowledgement; see [`Rules::sent_at`].
-pub(super) fn created_of<B: Body, S: Copy, N: Noise, L: Latency>(
+pub(super) fn created_of<B: Body, S: Stamp, N: Noise, L: Latency>(
     message: &Message<B, S>,
     rules: &Rules<'_, N, L>,
 ) -> Time {
     let (from, to, arrival, body) = (message.from, message.to, Time(message.arrival), message.body);
     if body.is_acknowledgement() {
         rules.matched_at(to, from, arrival)
-    } else if body.is_last_segment() {
+    } else if S::SEGMENTED && body.is_last_segment() {
         Time::ZERO
     } else {
         rules.sent_at(from, to, arrival)

@@ -66,8 +66,7 @@ impl<M> Outgoing<M> {
         if soon {
             return self.push_soon(chunks, block, message);
         }
-        self.touch(block);
-        self.parcels[block as usize].later.push(message);
+        self.room_later(block).push(message);
     }
 
     /// Adds a message that arrives in the next window. The slow path only makes room and does not take the message,
@@ -80,6 +79,22 @@ impl<M> Outgoing<M> {
             parcel = &mut self.parcels[block as usize];
         }
         parcel.open.push(message);
+    }
+
+    /// Where the next message to a block goes if it arrives in the next window.
+    #[inline(always)]
+    pub fn room_soon(&mut self, chunks: &mut Chunks<M>, block: u32) -> &mut Chunk<M> {
+        let parcel = &self.parcels[block as usize];
+        if parcel.open.len() == parcel.open.capacity() {
+            self.make_room(chunks, block);
+        }
+        &mut self.parcels[block as usize].open
+    }
+
+    /// Where the next message to a block goes if it arrives later.
+    pub fn room_later(&mut self, block: u32) -> &mut Vec<M> {
+        self.touch(block);
+        &mut self.parcels[block as usize].later
     }
 
     fn touch(&mut self, block: u32) {
@@ -97,6 +112,17 @@ impl<M> Outgoing<M> {
         if !full.is_empty() {
             parcel.full.push(full);
         }
+    }
+
+    /// Takes the parcel for a block that [`Outgoing::take_touched`] has named.
+    pub fn take(&mut self, block: u32) -> Parcel<M> {
+        std::mem::take(&mut self.parcels[block as usize])
+    }
+
+    /// Takes one of the blocks whose parcels are no longer empty.
+    #[inline(always)]
+    pub fn take_touched(&mut self) -> Option<u32> {
+        self.touched.pop()
     }
 
     /// Takes every parcel, with the block it goes to.

@@ -9,7 +9,9 @@ use crate::tests::topologies::topologies;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use straggler_model::philox::Stream;
-use straggler_model::topology::{Costs, Edge, Graph, Routing, SegmentRule, Size, Topology, Tree};
+use straggler_model::topology::{
+    Costs, Dragonfly, Edge, Graph, Routers, Routing, SegmentRule, Size, Topology, Torus, Tree, Wiring,
+};
 use straggler_model::{Network, PerByte, Time};
 use straggler_schedule::graph::{GraphBuilder, Operation, RankBuilder};
 use straggler_sim::{Control, EngineChoice, Fabric, Outcome, Placement, Simulation, Workload};
@@ -323,5 +325,94 @@ fn ring_steps_between_neighbours() {
         let shared = run(&network, &fabric, &workload, EngineChoice::Auto);
         let alone = Simulation::new(&network).run(&workload, &mut Control::new(1)).unwrap().outcome;
         assert_eq!(shared.finish, alone.finish, "{bytes} bytes");
+    }
+}
+
+/// A torus or mesh whose links all take `H` and a picosecond per byte.
+fn torus(sizes: &[u32], wraps: bool, segment: SegmentRule) -> Fabric {
+    let kinds = [Costs::new(PerByte::from_ps(1), Time(H)); 3];
+    let wiring = Wiring::Torus(Torus::new(sizes, wraps).unwrap());
+    let mut topology = Topology::from_routers("torus", Routers::new(wiring, 1, kinds).unwrap());
+    topology.segment = segment;
+    let hosts = topology.hosts();
+    Fabric::new(topology, Placement::Cyclic, hosts).unwrap()
+}
+
+/// All hosts of a torus send d hops ahead in one dimension. Every link has a message of its own first, of w = k-1, and then
+/// those from 1, 2, … d-1 hops behind, which come a latency later and find it busy (w > H): the d-th starts (d-1)·w after
+/// the first. Beside that there are the latencies of the host's links and of the last link between routers.
+#[test]
+fn shifts_on_a_torus() {
+    let sizes = [7, 8, 9];
+    let fabric = torus(&sizes, true, SegmentRule::Whole);
+    let hosts = sizes.iter().product();
+    for (dimension, ahead) in [(0, 1), (0, 3), (1, 2), (1, 3), (2, 4)] {
+        let stride: u32 = sizes[..dimension].iter().product();
+        let to = |from: u32| {
+            let at = from / stride % sizes[dimension];
+            Some(from - at * stride + (at + ahead) % sizes[dimension] * stride)
+        };
+        let expected = 3 * H + u64::from(ahead) * (K - 1);
+        assert_eq!(makespan(&fabric, &sends(hosts, to)), expected, "{ahead} ahead in dimension {dimension}");
+    }
+}
+
+/// In a mesh of 2·m in a line, each of the m on the left sends to the one m to the right: all pass the link in the middle,
+/// the nearest first, one after the other without a gap. It begins after the latency of a host's link; the last message
+/// comes from the farthest host and goes to the nearest one beyond the middle, over two more links.
+#[test]
+fn the_middle_of_a_mesh() {
+    for m in [1, 2, 5] {
+        let fabric = torus(&[2 * m], false, SegmentRule::Whole);
+        let to = |from: u32| (from < m).then_some(from + m);
+        assert_eq!(makespan(&fabric, &sends(2 * m, to)), 3 * H + u64::from(m) * (K - 1), "{m}");
+    }
+}
+
+/// An all-to-all on 8×8×8: a line of 8 has 8·7 pairs, of which 8·6 go the shorter way, 1 to 3 hops, and 8 go 4 hops either
+/// way. A link carries those of one direction (1 + 2 + 3 pairs), each with any of 64 routers across the other dimensions,
+/// and some of the 8·4 hops of the pairs that go either way, on 16 links.
+#[test]
+fn loads_of_an_all_to_all_on_a_torus() {
+    let mut fabric = torus(&[8, 8, 8], true, SegmentRule::Whole);
+    fabric.measured = true;
+    let hosts = fabric.topology.hosts();
+    let which = steps::COLLECTIVES.iter().position(|&(_, name)| name == "pairwise").unwrap();
+    let collective = steps::collective(which, hosts, 2_000, 0, 0);
+    let workload = Workload::Collective { collective, cycles: 1, compute: Time::ZERO };
+    let outcome = run(&network("1ps"), &fabric, &workload, EngineChoice::Windowed);
+    let loads: Vec<_> = outcome.loads.iter().flat_map(|(first, loads)| (*first..).zip(loads)).collect();
+    let between: Vec<_> = loads.iter().filter(|(port, _)| fabric.topology.kind_of(*port) == 1).collect();
+    assert_eq!(between.len(), 3 * 2 * 512);
+    // Two hops in each dimension on average.
+    let hops: u64 = between.iter().map(|(_, load)| load.messages).sum();
+    assert_eq!(hops, 512 * 512 * 3 * 2);
+    for (port, load) in &between {
+        assert!((6 * 64..=(6 + 4) * 64).contains(&load.messages), "port {port}: {}", load.messages);
+    }
+    let least = between.iter().map(|(_, load)| load.busy).max().unwrap();
+    assert!(outcome.makespan() > least, "{} {least}", outcome.makespan());
+    for (port, load) in loads.iter().filter(|(port, _)| fabric.topology.kind_of(*port) != 1) {
+        assert_eq!(load.messages, 511, "port {port}");
+    }
+}
+
+/// The a hosts of one group of a dragonfly send to those of the next, over the only link between the two groups. The host
+/// at that link is first there, and the others follow without a gap: a·w after the latency of a host's link. The last one
+/// goes on over a link of its group and that of its host. By a third group, some messages avoid that link.
+#[test]
+fn from_group_to_group() {
+    for a in [2, 4] {
+        let sends = sends(a * (a * a / 2 + 1), |from| (from < a).then_some(from + a));
+        let times = [false, true].map(|valiant| {
+            let wiring = Wiring::Dragonfly(Dragonfly::new(a * a / 2 + 1, a, a / 2, valiant).unwrap());
+            let kinds = [Costs::new(PerByte::from_ps(1), Time(H)); 3];
+            let mut topology = Topology::from_routers("dragonfly", Routers::new(wiring, 1, kinds).unwrap());
+            (topology.seed, topology.segment) = (1, SegmentRule::Whole);
+            let hosts = topology.hosts();
+            makespan(&Fabric::new(topology, Placement::Cyclic, hosts).unwrap(), &sends)
+        });
+        assert_eq!(times[0], 4 * H + u64::from(a) * (K - 1), "{a}");
+        assert!(a == 2 || times[1] < times[0], "{a}: {times:?}");
     }
 }

@@ -25,8 +25,9 @@ struct StagePlan {
 #[derive(Debug)]
 pub(in super::super) struct Plan {
     stages: Vec<StagePlan>,
-    /// The end of every stage but the last; beyond those, no port is as large.
-    ends: [Port; MOST_STAGES - 1],
+    /// By kind of port; see [`straggler_model::Topology::next_in`].
+    of_kinds: [u8; MOST_STAGES],
+    kinds: Vec<usize>,
     groups: u32,
 }
 
@@ -45,22 +46,31 @@ impl Plan {
             stages.push(StagePlan { begin, end, shift, first_group: groups, delay });
             groups += (end - begin).div_ceil(1 << shift);
         }
-        let mut ends = [Port::MAX; MOST_STAGES - 1];
-        let last = stages.len().saturating_sub(1);
-        ends.iter_mut().zip(&stages[..last]).for_each(|(end, stage): (_, &StagePlan)| *end = stage.end);
-        Plan { stages, ends, groups }
+        let kind = |stage: &StagePlan| match fabric.topology.is_feed_forward() {
+            true => fabric.topology.kind_of(stage.begin),
+            false => 0,
+        };
+        let kinds: Vec<usize> = stages.iter().map(kind).collect();
+        let mut of_kinds = [0; MOST_STAGES];
+        (0..).zip(&kinds).for_each(|(stage, &kind)| of_kinds[kind] = stage);
+        Plan { stages, of_kinds, kinds, groups }
     }
 
     pub fn stages(&self) -> usize {
         self.stages.len()
     }
 
-    /// The group of a port, and its stage.
+    /// The group of a port of some kind, its stage, and the least time from a send to it.
     #[inline(always)]
-    pub fn group(&self, port: Port) -> (u32, usize) {
-        let stage = self.ends.iter().map(|&end| usize::from(port >= end)).sum::<usize>();
-        let StagePlan { begin, shift, first_group, .. } = self.stages[stage];
-        (first_group + ((port - begin) >> shift), stage)
+    pub fn group(&self, (kind, port): (usize, Port)) -> (u32, usize, Time) {
+        let stage = usize::from(self.of_kinds[kind]);
+        let StagePlan { begin, shift, first_group, delay, .. } = self.stages[stage];
+        (first_group + ((port - begin) >> shift), stage, delay)
+    }
+
+    /// The kind of the ports of a stage.
+    pub fn kind(&self, stage: usize) -> usize {
+        self.kinds[stage]
     }
 
     pub fn delay(&self, stage: usize) -> Time {
@@ -74,6 +84,19 @@ impl Plan {
         let edge = |group: u32| (stage.begin + (group << stage.shift)).min(stage.end);
         let place = group - stage.first_group;
         (number, edge(place)..edge(place + 1))
+    }
+
+    /// The end of the groups of the stage before that must be served before this group.
+    pub fn fed_until(&self, fabric: &Fabric, group: u32) -> u32 {
+        let (stage, ports) = self.ports(group);
+        let Some(before) = stage.checked_sub(1) else { return 0 };
+        let end = self.stages[stage].first_group;
+        match fabric.topology.fed_until(ports.end - 1) {
+            Some(port) if ports.end < self.stages[stage].end && port > self.stages[before].begin => {
+                (self.group((self.kinds[before], port - 1)).0 + 1).min(end)
+            }
+            _ => end,
+        }
     }
 
     /// Gives the members of a cluster, and the parts of this one, neighbouring groups of every stage. Ports near the

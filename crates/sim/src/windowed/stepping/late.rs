@@ -25,9 +25,14 @@ impl Shared {
     pub(super) fn note(&mut self, rank: Rank, slot: &mut Slot, done: Time) {
         if done > slot.host.cpu(0).free {
             slot.state.late = 1;
-            let latest = self.completions.entry(rank).or_default();
-            *latest = done.max(*latest);
+            self.note_late(rank, done);
         }
+    }
+
+    #[inline(never)]
+    fn note_late(&mut self, rank: Rank, done: Time) {
+        let latest = self.completions.entry(rank).or_default();
+        *latest = done.max(*latest);
     }
 
     /// When the operations of the step have all completed.
@@ -38,7 +43,12 @@ impl Shared {
             return free;
         }
         slot.state.late = 0;
-        self.completions.remove(&rank).unwrap_or_default().max(free)
+        self.take_late(rank).max(free)
+    }
+
+    #[inline(never)]
+    fn take_late(&mut self, rank: Rank) -> Time {
+        self.completions.remove(&rank).unwrap_or_default()
     }
 
     /// When a process has finished.
