@@ -29,7 +29,7 @@ pub fn summary(name: &str, all: &[Series], about: &About, threshold: f64, quanti
     text
 }
 
-/// What a run is, where noise becomes the bottleneck, and how bad it gets.
+/// Where noise becomes the bottleneck, how bad it gets, and what a run is.
 pub fn verdict(all: &[Series], about: &About, threshold: f64) -> Vec<String> {
     let labels = labels(all);
     let noisy: Vec<(&Series, &String)> = all
@@ -38,7 +38,7 @@ pub fn verdict(all: &[Series], about: &About, threshold: f64) -> Vec<String> {
         .filter(|(series, _)| series.coordinates().is_some_and(|at| at.noise != "none"))
         .collect();
     let only: Vec<&Series> = noisy.iter().map(|(series, _)| *series).collect();
-    let mut lines: Vec<String> = about.repetition(&only).map(String::from).into_iter().collect();
+    let mut lines: Vec<String> = Vec::new();
     let sentences = noisy.iter().take(SENTENCES);
     lines.extend(sentences.filter_map(|(series, label)| sentence(series, label, threshold)));
     if noisy.len() > SENTENCES {
@@ -54,6 +54,7 @@ pub fn verdict(all: &[Series], about: &About, threshold: f64) -> Vec<String> {
             processes(point.point.processes)
         ));
     }
+    lines.extend(about.repetition(&only).map(String::from));
     lines
 }
 

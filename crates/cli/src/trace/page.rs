@@ -20,7 +20,7 @@ const MOST_PAIRS: usize = 100;
 /// Dots of one collective and size that are closer than one part in this many of the run are merged.
 const DOTS: f64 = 5_000.0;
 
-pub fn page(answer: &ShowAnswer, opened: &Opened, profile: &Profile) -> Page {
+pub fn page(answer: &ShowAnswer, waiting: Option<&str>, opened: &Opened, profile: &Profile) -> Page {
     let command = command_line();
     let mut time = Section::new("Time by function");
     time.add(shares(answer, &command).synthetic(answer.synthetic));
@@ -44,8 +44,9 @@ pub fn page(answer: &ShowAnswer, opened: &Opened, profile: &Profile) -> Page {
     whom.add(sizes(&answer.message_sizes).titled("Sizes of messages", &command));
     let program = &opened.trace.meta.program;
     let title = if program.is_empty() { answer.trace.clone() } else { program.clone() };
-    let mut page =
-        pages::page(format!("Trace of {title}"), vec![words::sentence(profile)], vec![time, when, whom]);
+    let answers = [Some(words::sentence(profile)), waiting.map(String::from)];
+    let answers = answers.into_iter().flatten().collect();
+    let mut page = pages::page(format!("Trace of {title}"), answers, vec![time, when, whom]);
     page.facts.add("Trace", &answer.trace);
     page.facts.add("Format", &opened.trace.meta.format);
     page.facts.add("MPI library", &opened.trace.meta.library);

@@ -75,7 +75,10 @@ pub fn run(typed: &Show, console: &Console) -> Outcome<()> {
     let opened = open_trace_for(&typed.trace, Work::Show)?;
     let profile = Profile::new(&opened.trace);
     let answer = answer(typed, &opened, &profile);
-    pages::write_asked(typed.report.report.as_ref(), console, || page::page(&answer, &opened, &profile))?;
+    let waiting = waiting(typed, &opened);
+    pages::write_asked(typed.report.report.as_ref(), console, || {
+        page::page(&answer, waiting.as_deref(), &opened, &profile)
+    })?;
     if let Some(output) = &typed.output {
         let chart = match typed.what {
             Picture::Pattern => page::pattern(&opened, &profile),
@@ -90,7 +93,7 @@ pub fn run(typed: &Show, console: &Console) -> Outcome<()> {
         return console.print_json(&answer);
     }
     answer.warnings.iter().for_each(|warning| console.warn(warning));
-    console.print(&words::show(&answer, waiting(typed, &opened).as_deref()))
+    console.print(&words::show(&answer, waiting.as_deref()))
 }
 
 fn answer(typed: &Show, opened: &Opened, profile: &Profile) -> ShowAnswer {

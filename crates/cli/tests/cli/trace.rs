@@ -264,6 +264,10 @@ fn pictures_and_pages_are_written() {
     for chart in ["Time in MPI by function", "heat map", "timeline", "histogram", "scatter"] {
         assert!(list.contains(chart), "{chart}\n{list}");
     }
+    folder.run("trace show fixtures/traces/halo --report halo.html").good();
+    let html = std::fs::read_to_string(folder.path().join("halo.html")).unwrap();
+    let page = straggler_report::page::Page::from_html(&html).unwrap().unwrap();
+    assert!(page.summary.iter().any(|line| line.contains("of it because of rank 3")), "{:?}", page.summary);
     folder.run("trace show fixtures/traces/halo --report none/such/x.html -o none/x.svg").ends_with(3);
 }
 

@@ -125,7 +125,7 @@ impl Tree {
         levels.map(|((count, up), costs)| (u64::from(count / 2) * u64::from(up), costs)).collect()
     }
 
-    /// The kinds of links, in the order of [`UP`] and [`DOWN`].
+    /// The kinds of links, in the order of their directions, up and down.
     pub fn link_kinds(&self) -> Vec<LinkKind> {
         let names: &[&str] = match self.size.levels {
             1 => &["host", "switch", "", ""],

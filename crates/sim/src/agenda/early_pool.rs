@@ -89,13 +89,23 @@ impl EarlyPool {
     }
 
     /// Adds a message after `last` (0: to an empty ring) and returns the new last place.
-    pub(crate) fn append(&mut self, last: u32, (from, tag): (Rank, Tag), bytes: u64, late: Late) -> u32 {
+    #[inline(always)]
+    pub(crate) fn append(&mut self, last: u32, from: (Rank, Tag), bytes: u64, late: Late) -> u32 {
+        let place = self.append_whole(last, from, bytes);
+        // Mostly known when this is compiled.
+        if late != Late::default() {
+            self.note_late(place, late);
+        }
+        place
+    }
+
+    fn append_whole(&mut self, last: u32, (from, tag): (Rank, Tag), bytes: u64) -> u32 {
         let place = self.take_free();
         let first = if last == 0 { place } else { std::mem::replace(&mut self.node(last).next, place) };
         let bytes = [bytes as u32, (bytes >> 32) as u32];
         *self.node(place) = Node { bytes, from, tag, next: first };
-        if late != Late::default() || !self.late.is_empty() {
-            self.note_late(place, late);
+        if !self.late.is_empty() {
+            self.note_late(place, Late::default());
         }
         place
     }

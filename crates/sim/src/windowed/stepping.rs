@@ -191,17 +191,26 @@ impl<'a, S: Script + ?Sized, N: Noise, L: Latency> Stepping<'a, S, N, L> {
         match slot.state.open {
             0 => self.enter_next(rank, slot, shared, t),
             AFTER => {
-                let ready = shared.completion(rank, slot);
+                let ready = self.completion(rank, slot, shared);
                 slot.release(CALC, t, ready);
             }
             _ => {}
         }
     }
 
+    /// When the operations of the step have all completed.
+    #[inline(always)]
+    fn completion(&self, rank: Rank, slot: &mut Slot, shared: &mut Shared) -> Time {
+        match self.rules.latency.fabric() {
+            None => slot.host.cpu(0).free,
+            Some(_) => shared.completion(rank, slot),
+        }
+    }
+
     /// Makes the operations of the next step ready, if there is one.
     #[inline(always)]
     fn enter_next(&self, rank: Rank, slot: &mut Slot, shared: &mut Shared, t: Time) {
-        let ready = shared.completion(rank, slot);
+        let ready = self.completion(rank, slot, shared);
         if self.next_stage(rank, slot) {
             let step = self.step(rank, slot);
             slot.enter(&step, t, ready);
