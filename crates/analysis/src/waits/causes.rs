@@ -4,7 +4,8 @@
 //! parallel applications, ICPP 2010). Two ranks are in step when one has waited for the other, or both have waited for
 //! a third in the same collective. The delay of the late rank is what it has done since then, by activity, in excess
 //! of the waiting rank. The cost of a wait, its time, is divided in proportion among this delay and the waits of the
-//! late rank since then. The share of an earlier wait is passed on to the causes of that wait, as indirect cost. So in
+//! late rank since then. Ranks may do the same work between other calls, so if the late rank has waited, its delay is at
+//! most what it did in all in excess of the waiting rank. The share of an earlier wait is passed on to the causes of that wait, as indirect cost. So in
 //! the end all waiting is charged to something that a rank did.
 //!
 //! Waits are processed from the last to the first. A late rank waited before it was late, so the cost of a wait is
@@ -116,9 +117,16 @@ impl Search<'_> {
     ) -> Due {
         let step = self.in_step.before(&self.lates.list, number);
         let before = excess.len();
-        let sum = self.excess(wait, step, difference, excess);
+        let (mut sum, in_all) = self.excess(wait, step, difference, excess);
         let range = self.earlier(number, wait, step);
         let waited = self.sums[range.end].saturating_sub(self.sums[range.start]) as f64;
+        if waited > 0.0 && in_all <= 0.0 {
+            excess.truncate(before);
+            sum = 0.0;
+        } else if waited > 0.0 && in_all < sum {
+            excess[before..].iter_mut().for_each(|(_, time)| *time *= in_all / sum);
+            sum = in_all;
+        }
         let mut due = Due { from: range.start as u32, to: range.end as u32, excess: 0, sum: sum + waited };
         if due.sum <= 0.0 {
             // Only if clocks disagree: charge its last activity.
@@ -131,18 +139,20 @@ impl Search<'_> {
         due
     }
 
-    /// What the late rank did in excess of the waiting rank since they were in step.
+    /// What the late rank did in excess of the waiting rank since they were in step: the sum over what it did more of, and
+    /// that of all that it did.
     fn excess(
         &self,
         wait: &Late,
         step: Option<Step>,
         difference: &mut Difference,
         excess: &mut Vec<(u32, f64)>,
-    ) -> f64 {
+    ) -> (f64, f64) {
         let of_rank = |rank: Rank| self.activities.ranks.get(rank as usize);
         let (Some(late), Some(waiting)) = (of_rank(wait.cause.rank), of_rank(wait.place.rank)) else {
-            return 0.0;
+            return (0.0, 0.0);
         };
+        let (mut sum, mut in_all) = (0.0, 0.0);
         let Difference { times, touched } = difference;
         late.add(step.map(|step| step.late_call), wait.cause.call as usize, &mut |own, time| {
             let all = late.activities[own as usize] as usize;
@@ -150,12 +160,13 @@ impl Search<'_> {
                 touched.push(own);
             }
             times[all] = times[all].saturating_add(time);
+            in_all += time as f64;
         });
         waiting.add(step.map(|step| step.waiting_call), wait.place.call as usize, &mut |own, time| {
             let all = waiting.activities[own as usize] as usize;
             times[all] = times[all].saturating_sub(time);
+            in_all -= time as f64;
         });
-        let mut sum = 0.0;
         for own in touched.drain(..) {
             let time = std::mem::take(&mut times[late.activities[own as usize] as usize]);
             if time > 0 {
@@ -163,7 +174,7 @@ impl Search<'_> {
                 sum += time as f64;
             }
         }
-        sum
+        (sum, in_all)
     }
 
     /// The waits of the late rank since the two were in step. Waits whose cost has already been spread are left out;
