@@ -26,6 +26,7 @@ pub use ahead::Stage;
 pub use asked::Asked;
 pub use curve::{Curve, LeftOut, Point, Why};
 pub use limit::TimeLimit;
+use noise::MOST_IN_WALLCLOCK;
 pub use noise::{CauseId, CauseName, Noise, Stream};
 pub use program_removal::{ProgramRanking, ProgramRemoval};
 pub use programs::{INTERVALS, ProgramPoint};
@@ -204,8 +205,9 @@ impl Question<'_> {
     ) -> Result<Vec<Time>, AssessError> {
         let phases = Phases::Drawn { seed: self.seed, replica: 0 };
         let sources = sources.to_vec();
-        let wallclock = self.noise.is_in_wallclock();
-        let noise = Injection { sources, phases, wallclock, computation_only: false };
+        let mut noise = Injection { sources, phases, wallclock: false, computation_only: false };
+        // A part of the measurement can have more noise than all of it.
+        noise.wallclock = self.noise.is_in_wallclock() && noise.largest_share() <= MOST_IN_WALLCLOCK;
         let runs = self
             .runner
             .with_noise(&noise)

@@ -198,8 +198,8 @@ pub struct Progress {
     pub of: usize,
 }
 
-/// Runs all experiments. If the probe fails, or is stopped, after six batches, those are used: they are enough for an
-/// interval. Before, its error is returned.
+/// Runs all experiments. If the probe fails or is stopped after at least six batches, enough for an interval, these are
+/// used; if earlier, its error is returned.
 pub fn measure<P: Probe>(
     probe: &mut P,
     settings: &Settings,

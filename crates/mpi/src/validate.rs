@@ -128,6 +128,9 @@ impl Validator<'_> {
                 return Ok(None);
             }
             let measured = loggp::between_two(self.session, self.options.seed)?;
+            if self.session.any(self.session.stopped()) {
+                return Ok(None);
+            }
             let own = self.session.gather_all(&self.runner.watch(ns(self.options.length)))?;
             let plans: Vec<Plan> =
                 (0..self.session.size).map(|rank| self.plan(number, repetition, rank)).collect();

@@ -19,7 +19,7 @@ pub struct Noise {
 }
 
 /// Noise that takes more of a process's time hardly ever lets it go on.
-const MOST_IN_WALLCLOCK: f64 = 0.9;
+pub(super) const MOST_IN_WALLCLOCK: f64 = 0.9;
 
 /// The name of a cause, and its evidence.
 pub type CauseName = SourceName;

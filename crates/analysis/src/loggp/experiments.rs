@@ -39,7 +39,8 @@ pub(super) struct Samples {
     pub spaced: Series,
 }
 
-/// Runs the experiments. If the probe fails in a batch, those before it are enough or not.
+/// Runs the experiments. If the probe fails in a batch, those before it are used if there are at least six; else its error
+/// is returned.
 pub(super) fn make<P: Probe>(
     probe: &mut P,
     limit: &Limit,

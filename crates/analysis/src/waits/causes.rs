@@ -5,8 +5,8 @@
 //! a third in the same collective. The delay of the late rank is what it has done since then, by activity, in excess
 //! of the waiting rank. The cost of a wait, its time, is divided in proportion among this delay and the waits of the
 //! late rank since then. Ranks may do the same work between other calls, so if the late rank has waited, its delay is at
-//! most what it did in all in excess of the waiting rank. The share of an earlier wait is passed on to the causes of that wait, as indirect cost. So in
-//! the end all waiting is charged to something that a rank did.
+//! most what it did in all beyond the waiting rank. The share of an earlier wait is passed on to the causes of that wait,
+//! as indirect cost. So in the end all waiting is charged to something that a rank did.
 //!
 //! Waits are processed from the last to the first. A late rank waited before it was late, so the cost of a wait is
 //! complete when its turn comes.

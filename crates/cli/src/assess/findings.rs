@@ -24,7 +24,7 @@ pub fn findings(report: &Report) -> Vec<Finding> {
     verdict.chain(notes).chain(details(report).into_iter().map(of(FindingKind::Detail))).collect()
 }
 
-/// What a program pays, the subject, and what to remove. If the program itself is simulated, its run time is the
+/// What was wrong with the measurement, what a program pays, the subject, and what to remove. If the program itself is simulated, its run time is the
 /// answer; else a single operation is a detail.
 fn verdict(report: &Report) -> Vec<String> {
     // What is measured on a busy node is not about the node.

@@ -252,8 +252,8 @@ fn left_out(curve: &Curve, limit: &Limit) -> Option<String> {
     };
     Some(match left_out.why {
         Why::Noise => format!(
-            "Not simulated: {name} on more than {simulated} processes. So much noise makes the simulation \
-             slow: {asked} processes would take {more} more."
+            "Not simulated: {name} on more than {simulated} processes. With this noise, {asked} \
+             processes would take {more} more to simulate."
         ),
         Why::Time => format!(
             "Not simulated: {name} on more than {simulated} processes. This machine is busy or slow: {name} \
@@ -315,7 +315,12 @@ mod tests {
         };
         let limit = Limit { threads: 2, seconds: 40.0, again: ": straggler assess n".into() };
         let text = left_out(&of(Why::Noise), &limit).unwrap();
-        assert!(text.contains("slow: 1,048,576 processes would take about 69 seconds more."), "{text}");
+        assert!(
+            text.contains(
+                "With this noise, 1,048,576 processes would take about 69 seconds more to simulate."
+            ),
+            "{text}"
+        );
         let text = left_out(&of(Why::Time), &limit).unwrap();
         assert!(
             text.contains("busy or slow: allreduce has used up its share of the 40 seconds for simulations"),

@@ -159,7 +159,8 @@ fn settling(variation: &Variation, measured_here: bool) -> String {
             let how = if measured_here { format!(": --time {longer}s") } else { String::new() };
             format!("One more minute of measurement would make it converge{how}.")
         }
-        () => "The noise of this node changes too much for that: measure while your jobs run.".into(),
+        () => "One more minute would not make it converge, because the noise changes too much: measure at several \
+            times.".into(),
     }
 }
 

@@ -1,7 +1,8 @@
 //! Limits on the metrics of a result (`--fail-if`), as typed and judged, and metrics written for Prometheus.
 //!
 //! A command lists its kinds of metrics, so that a limit on any other is rejected before any work, and turns its result
-//! into a flat list of metrics. Limits and Prometheus use the same list.
+//! into a flat list of metrics. Limits and Prometheus use the same list; only `latency compare` and `noise compare` have
+//! conditions of their own.
 
 use crate::kernel::metrics::{self, Metric, MetricKind, MetricUnit};
 use crate::kernel::prelude::*;
